@@ -1,0 +1,93 @@
+import type { ConfirmationId } from '../ids.ts';
+import type { Locale, LocalizedText } from '../locale.ts';
+import type { ReasonMode } from '../verdict.ts';
+
+/**
+ * One request as every surface shows it, in no platform's terms. Strings that came from an agent, a model or a
+ * person are already made visible (control, bidi and zero-width characters escaped); a renderer still puts them
+ * into plain-text elements only, and cuts nothing that is decisive.
+ */
+export interface Card {
+  readonly confirmationId: ConfirmationId;
+  /** The version of the request that this card shows. */
+  readonly version: number;
+  readonly locale: Locale;
+  readonly state: CardState;
+  /** Headline in the card's language: what state it is in, and for what. */
+  readonly title: string;
+  readonly tool: string;
+  /** Each argument on a line of its own; amount, currency and payee first. */
+  readonly lines: readonly CardLine[];
+  /** Warnings in the card's language: hidden characters found, requester named by the agent, … */
+  readonly warnings: readonly string[];
+  /** The agent's own words, quoted as such; null where it sent none. */
+  readonly summary: string | null;
+  /** Labelled facts in the card's language and order: who asked, for whom, policy, votes, code, deadline. */
+  readonly facts: readonly CardFact[];
+  /** What became of it, in the card's language: who decided, when, the reason, whether it ran. Empty while pending. */
+  readonly outcome: readonly CardFact[];
+  readonly verificationCode: string;
+  /** The page with everything on it. */
+  readonly link: string;
+  readonly linkLabel: string;
+  /** What a person may do on the card; none once it is closed. */
+  readonly actions: CardActions;
+}
+
+/** Drives colour and icon; `approved` splits by what became of the grant. */
+export type CardState =
+  | 'pending'
+  | 'approved'
+  | 'executing'
+  | 'succeeded'
+  | 'failed'
+  | 'unknown'
+  | 'lapsed'
+  | 'revoked'
+  | 'rejected'
+  | 'expired'
+  | 'cancelled'
+  | 'undeliverable';
+
+export interface CardLine {
+  /** JSON Pointer into the arguments, made visible; also the label where no better one is known. */
+  readonly label: string;
+  readonly value: string;
+  /** Decisive lines come first and are never cut; a card that cannot show one in full has no approve button. */
+  readonly decisive: boolean;
+}
+
+export interface CardFact {
+  readonly label: string;
+  readonly value: string;
+}
+
+export type CardActions =
+  | { readonly kind: 'none' }
+  | {
+      readonly kind: 'decide';
+      readonly reason: ReasonMode;
+      /** False where the card could not show what decides: then there is no approve button. */
+      readonly approvable: boolean;
+      readonly labels: {
+        readonly approve: string;
+        readonly reject: string;
+        readonly reason: string;
+        readonly submit: string;
+        readonly cancel: string;
+      };
+    };
+
+/** A notice to one person who tapped. */
+export interface Notice {
+  readonly level: 'success' | 'info' | 'warning' | 'error';
+  readonly text: LocalizedText;
+}
+
+/** What a channel really sent: kept with its digest, so that it can be shown later what a person saw. */
+export interface RenderedCard {
+  /** The platform's message payload, as JSON text. */
+  readonly payload: string;
+  /** False where the channel's limits let a decisive field not be shown in full. */
+  readonly decisiveShown: boolean;
+}

@@ -1,0 +1,111 @@
+import type { ChannelId, ConfirmationId, DeliveryId } from '../ids.ts';
+import type { Locale } from '../locale.ts';
+import type { Card, RenderedCard } from './card.ts';
+import type { CallbackReply, InboundEvent, TapEvent } from './inbound-event.ts';
+
+/**
+ * One place where people are asked. A channel knows its platform and nothing of policies, votes or the database;
+ * the core knows nothing of the platform. Implementations live in `channels/<kind>/`.
+ */
+export interface Channel {
+  readonly id: ChannelId;
+  readonly kind: string;
+  /** The language of cards in this channel's chat. */
+  readonly locale: Locale;
+  /** The address a delivery of this channel goes to; a callback must come from the same one. */
+  readonly address: ChannelAddress;
+
+  /** Opens what the channel needs. A throw stops the start. Called once. */
+  start(): Promise<void>;
+  /** Lets work in flight finish, then frees everything. */
+  stop(): Promise<void>;
+  health(): ChannelHealth;
+
+  /**
+   * Verifies the raw bytes of a callback and parses them. No state changes here. `refused` is answered 401 with an
+   * empty body; a throw counts as refused too.
+   */
+  receive(request: InboundRequest): Promise<InboundResult>;
+  /**
+   * Turns the core's reply into the platform's HTTP answer. `afterwards` is started once the answer is on its way
+   * (an ephemeral message, a modal); it may fail without undoing anything and must not throw.
+   */
+  reply(event: TapEvent, reply: CallbackReply): ChannelAnswer;
+
+  /** Draws a card within the platform's limits. Pure: the same card and token give the same payload. */
+  render(card: Card, token: string): RenderedCard;
+  /**
+   * Sends a new message. `attempt` > 1 means an earlier attempt may have arrived: the channel uses the platform's
+   * idempotency key (`delivery.id`) or looks for the earlier message first.
+   */
+  send(delivery: OutgoingDelivery): Promise<SendOutcome>;
+  /** Changes a message that was sent. Idempotent. */
+  update(delivery: OutgoingUpdate): Promise<UpdateOutcome>;
+}
+
+export interface ChannelAddress {
+  readonly provider: string;
+  /** The app's id on the platform; empty where the configuration does not name one (then not compared). */
+  readonly app: string;
+  /** Feishu tenant key or Slack team id. */
+  readonly tenant: string;
+  readonly chat: string;
+}
+
+export interface ChannelHealth {
+  readonly ready: boolean;
+  /** One sentence for operators; never a secret. */
+  readonly detail: string;
+}
+
+export interface InboundRequest {
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The exact bytes of the body. */
+  readonly body: Buffer;
+}
+
+export type InboundResult =
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** Answered without touching any state (URL checks). */
+  | { readonly kind: 'answered'; readonly answer: HttpAnswer }
+  | { readonly kind: 'event'; readonly event: InboundEvent };
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+export interface ChannelAnswer {
+  readonly answer: HttpAnswer;
+  readonly afterwards?: () => Promise<void>;
+}
+
+export interface OutgoingDelivery {
+  readonly id: DeliveryId;
+  readonly confirmationId: ConfirmationId;
+  /** The opaque token that this delivery's buttons carry. */
+  readonly token: string;
+  readonly rendered: RenderedCard;
+  readonly attempt: number;
+  readonly signal: AbortSignal;
+}
+
+export interface OutgoingUpdate extends OutgoingDelivery {
+  readonly messageId: string;
+}
+
+export type SendOutcome =
+  | { readonly kind: 'sent'; readonly messageId: string }
+  /** It may have arrived: time-out, or a connection that broke after the request was written. */
+  | { readonly kind: 'uncertain'; readonly error: string }
+  /** It did not arrive and may be tried again, not before `retryAfterMs`. */
+  | { readonly kind: 'retry'; readonly error: string; readonly retryAfterMs: number | null }
+  /** The platform refused for good: wrong chat, bot not in it, token revoked, card refused. */
+  | { readonly kind: 'refused'; readonly error: string };
+
+export type UpdateOutcome =
+  | { readonly kind: 'updated' }
+  | { readonly kind: 'retry'; readonly error: string; readonly retryAfterMs: number | null }
+  /** The message is gone or can no longer be changed. */
+  | { readonly kind: 'refused'; readonly error: string };

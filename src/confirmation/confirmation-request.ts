@@ -1,0 +1,105 @@
+import type { BlockCode } from '../errors.ts';
+import type { AgentId, ChannelId, ConfirmationId, InvocationId, PersonId, RunId } from '../ids.ts';
+import type { JsonObject } from '../json.ts';
+import type { FrozenPolicy } from './frozen-policy.ts';
+import type { Vote } from './vote.ts';
+
+/** A person as others see them; frozen with the name they had then. */
+export interface PersonRef {
+  readonly id: PersonId;
+  readonly name: string;
+}
+
+/** What never changes once the request exists. */
+export interface RequestFacts {
+  readonly id: ConfirmationId;
+  readonly organization: string;
+  readonly tool: string;
+  readonly toolVersion: string | null;
+  readonly args: JsonObject;
+  /** `sha256:` + hex over the RFC 8785 form of args, organization, tool and toolVersion. */
+  readonly argsDigest: string;
+  /** Eight characters of Crockford base32; an aid to the eye on which no check relies. */
+  readonly verificationCode: string;
+  /** JSON Pointers into `args` of what decides, in the order the card shows them. */
+  readonly decisiveFields: readonly DecisiveField[];
+  readonly summary: string | null;
+  readonly agent: AgentId;
+  readonly session: string | null;
+  readonly callId: string | null;
+  readonly requester: PersonRef;
+  /** True where the agent itself said for whom it acts: the card says so. */
+  readonly requesterNamedByAgent: boolean;
+  /** The person answerable for the agent, where it has one; may not approve unless the policy says so. */
+  readonly agentOwner: PersonId | null;
+  readonly runId: RunId | null;
+  readonly parentRunId: RunId | null;
+  readonly invocationId: InvocationId | null;
+  /** The API key that asked; null for a call of one of our own runs. */
+  readonly apiKeyId: string | null;
+  readonly policy: FrozenPolicy;
+  readonly approvers: readonly PersonRef[];
+  readonly createdAt: Date;
+  readonly decideBy: Date;
+}
+
+export interface DecisiveField {
+  readonly role: 'amount' | 'currency' | 'payee' | 'other';
+  /** JSON Pointer (RFC 6901) into the arguments. */
+  readonly pointer: string;
+}
+
+export type ClosedStatus = 'approved' | 'rejected' | 'expired' | 'cancelled' | 'undeliverable';
+
+/** What closed the request, and who: a person where people decided, null where time or the channels did. */
+export interface Decision {
+  readonly status: ClosedStatus;
+  readonly by: PersonRef | null;
+  readonly at: Date;
+  readonly reason: string | null;
+  /** The code an agent is told; the status itself unless something more precise is known (`superseded`). */
+  readonly code: BlockCode | 'approved';
+}
+
+/** The single-use right to execute, and what became of it. Exists only behind an approval. */
+export type Execution =
+  | { readonly status: 'unclaimed'; readonly executableFrom: Date; readonly executeBy: Date }
+  | { readonly status: 'claimed'; readonly at: Date; readonly executeBy: Date; readonly sendBy: Date }
+  | {
+      readonly status: 'succeeded' | 'failed' | 'unknown';
+      readonly at: Date;
+      readonly executeBy: Date;
+      readonly detail: string | null;
+      /** Who says so: our own executor, the outside agent that reported it, or a person who settled it. */
+      readonly source: 'executor' | 'agent' | 'settlement' | 'timeout';
+    }
+  | {
+      readonly status: 'lapsed' | 'revoked';
+      readonly at: Date;
+      readonly executeBy: Date;
+      readonly detail: string | null;
+    };
+
+export type ExecutionStatus = 'none' | Execution['status'];
+
+/** The record of one question to people: pending, or closed by exactly one decision. */
+export type ConfirmationRequest = RequestFacts & {
+  readonly votes: readonly Vote[];
+  /** Grows with every change that a card shows; a card is right when it shows the newest. */
+  readonly version: number;
+} & (
+    | { readonly status: 'pending' }
+    | { readonly status: 'approved'; readonly decision: Decision; readonly execution: Execution }
+    | { readonly status: 'rejected' | 'expired' | 'cancelled' | 'undeliverable'; readonly decision: Decision }
+  );
+
+export type ClosedConfirmationRequest = Exclude<ConfirmationRequest, { status: 'pending' }>;
+
+export const executionStatusOf = (request: ConfirmationRequest): ExecutionStatus =>
+  request.status === 'approved' ? request.execution.status : 'none';
+
+/** Where a vote or a cancellation came in: a chat channel, or the API under a person's own key. */
+export type Surface = { readonly kind: 'channel'; readonly id: ChannelId } | { readonly kind: 'api' };
+
+export const surfaceName = (surface: Surface): string =>
+  surface.kind === 'channel' ? surface.id : surface.kind;

@@ -1,0 +1,163 @@
+import type { ErrorCode } from '../errors.ts';
+import type { AgentId, ConfirmationId, PersonId, RunId } from '../ids.ts';
+import type { JsonObject } from '../json.ts';
+import type { Verdict } from '../verdict.ts';
+import type {
+  ClosedConfirmationRequest,
+  ConfirmationRequest,
+  ExecutionStatus,
+  PersonRef,
+  Surface,
+} from './confirmation-request.ts';
+import type { DeliveryRecord } from './delivery-record.ts';
+
+/** The core's door for every surface. What people may meet is a member of an outcome union; faults throw. */
+export interface ConfirmationService {
+  get(id: ConfirmationId): Promise<ConfirmationRequest | null>;
+  deliveriesOf(
+    ids: readonly ConfirmationId[],
+  ): Promise<ReadonlyMap<ConfirmationId, readonly DeliveryRecord[]>>;
+  list(filter: ConfirmationFilter): Promise<ConfirmationPage>;
+  /** Resolves with the closed request, or with the pending one when `timeoutMs` is over or `signal` aborts. */
+  wait(input: {
+    readonly id: ConfirmationId;
+    readonly timeoutMs: number;
+    readonly signal: AbortSignal;
+  }): Promise<ConfirmationRequest | null>;
+  /** One person's vote, from whatever surface. The only way anything is decided by people. */
+  decide(input: DecideInput): Promise<DecideOutcome>;
+  /** Withdraws a pending request; an approved and unclaimed one keeps its status and its grant is revoked. */
+  cancel(input: CancelInput): Promise<CancelOutcome>;
+  claim(input: ClaimInput): Promise<ClaimOutcome>;
+  recordOutcome(input: OutcomeInput): Promise<OutcomeOutcome>;
+  /** Closes an execution whose outcome nobody knew, by a person who could have approved it. */
+  settle(input: SettleInput): Promise<SettleOutcome>;
+}
+
+export interface DecideInput {
+  readonly id: ConfirmationId;
+  readonly person: PersonId;
+  readonly verdict: Verdict;
+  readonly reason: string | null;
+  /** The digest of what the person saw; null where the surface shows a card of the request itself. */
+  readonly argsDigest: string | null;
+  readonly surface: Surface;
+}
+
+export type DecideOutcome =
+  /** The vote counts; `closed` where it also decided. */
+  | { readonly kind: 'recorded'; readonly request: ConfirmationRequest; readonly closed: boolean }
+  /** The same vote by the same person again: nothing changed. */
+  | { readonly kind: 'repeated'; readonly request: ConfirmationRequest }
+  | { readonly kind: 'already-decided'; readonly request: ClosedConfirmationRequest }
+  | { readonly kind: 'expired'; readonly request: ClosedConfirmationRequest }
+  | { readonly kind: 'reason-required'; readonly request: ConfirmationRequest }
+  | {
+      readonly kind: 'refused';
+      readonly code: 'not_an_approver' | 'self_approval' | 'inactive_person' | 'args_changed';
+      readonly request: ConfirmationRequest;
+    }
+  | { readonly kind: 'not-found' };
+
+/** Who acts where it is not a vote: a person under their own key, an agent's key, a run, or the service itself. */
+export type Actor =
+  | { readonly type: 'person'; readonly person: PersonRef }
+  | { readonly type: 'key'; readonly id: string; readonly agent: AgentId | null }
+  | { readonly type: 'run'; readonly run: RunId; readonly agent: AgentId }
+  | { readonly type: 'system' };
+
+export interface CancelInput {
+  readonly id: ConfirmationId;
+  readonly actor: Actor;
+  readonly reason: string | null;
+}
+
+export type CancelOutcome =
+  | { readonly kind: 'cancelled'; readonly request: ConfirmationRequest }
+  | { readonly kind: 'already-decided'; readonly request: ClosedConfirmationRequest }
+  | { readonly kind: 'not-found' };
+
+export interface ClaimInput {
+  readonly id: ConfirmationId;
+  readonly actor: Actor;
+  /** What is about to run; compared by digest with what was approved. */
+  readonly args: JsonObject;
+}
+
+export type ClaimOutcome =
+  | {
+      readonly kind: 'claimed';
+      readonly request: ConfirmationRequest;
+      readonly executeBy: Date;
+      readonly sendBy: Date;
+    }
+  | {
+      readonly kind: 'refused';
+      readonly code: Extract<
+        ErrorCode,
+        | 'already_claimed'
+        | 'args_changed'
+        | 'not_approved'
+        | 'not_yet_executable'
+        | 'lapsed'
+        | 'revoked'
+        | 'grant_of_a_run'
+      >;
+      readonly request: ConfirmationRequest;
+      readonly detail: string | null;
+    }
+  | { readonly kind: 'not-found' };
+
+export interface OutcomeInput {
+  readonly id: ConfirmationId;
+  readonly actor: Actor;
+  readonly status: 'succeeded' | 'failed' | 'unknown';
+  readonly detail: string | null;
+}
+
+export type OutcomeOutcome =
+  | { readonly kind: 'recorded'; readonly request: ConfirmationRequest }
+  | {
+      readonly kind: 'refused';
+      readonly code: 'outcome_recorded' | 'not_claimed' | 'grant_of_a_run';
+      readonly request: ConfirmationRequest;
+    }
+  | { readonly kind: 'not-found' };
+
+export interface SettleInput {
+  readonly id: ConfirmationId;
+  readonly person: PersonId;
+  readonly status: 'succeeded' | 'failed';
+  readonly detail: string;
+}
+
+export type SettleOutcome =
+  | { readonly kind: 'settled'; readonly request: ConfirmationRequest }
+  | {
+      readonly kind: 'refused';
+      readonly code: 'not_unknown' | 'not_an_approver' | 'self_approval' | 'inactive_person' | 'too_early';
+      readonly request: ConfirmationRequest;
+    }
+  | { readonly kind: 'not-found' };
+
+export interface ConfirmationFilter {
+  readonly status?: ConfirmationRequest['status'] | undefined;
+  readonly execution?: ExecutionStatus | undefined;
+  readonly tool?: string | undefined;
+  readonly agent?: string | undefined;
+  /** Requester, approver or voter. */
+  readonly person?: string | undefined;
+  readonly from?: Date | undefined;
+  readonly to?: Date | undefined;
+  /** Text in tool, summary, requester, verification code or arguments. */
+  readonly q?: string | undefined;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+  /** Only what this API key asked; undefined: everything. */
+  readonly apiKeyId?: string | undefined;
+}
+
+export interface ConfirmationPage {
+  readonly items: readonly ConfirmationRequest[];
+  readonly nextCursor: string | null;
+}

@@ -1,0 +1,32 @@
+import type { BlockCode } from '../errors.ts';
+import type { HookContext } from '../hook/hook-context.ts';
+import type { ConfirmationId } from '../ids.ts';
+
+/**
+ * What the confirmation gate hook asks of the core. `ask` decides by policy whether this call, with exactly these
+ * arguments, needs a person, and if so stores the request with its audit event and its deliveries in one
+ * transaction. It never waits for a person. A throw means the gate cannot be asked: the call must not run.
+ */
+export interface ConfirmationGate {
+  ask(call: GatedCall): Promise<GateAnswer>;
+}
+
+export interface GatedCall {
+  /** The call with its final arguments; `metadata` carries what an outside agent sent along. */
+  readonly context: HookContext;
+  /** The agent is configured with `requireConfirmationForAll`. */
+  readonly confirmationForAll: boolean;
+}
+
+export type GateAnswer =
+  | { readonly kind: 'not-needed' }
+  /** Evaluation run: it would have been asked about. */
+  | { readonly kind: 'stubbed' }
+  | { readonly kind: 'pending'; readonly confirmationId: ConfirmationId }
+  | {
+      readonly kind: 'denied';
+      readonly code: BlockCode;
+      readonly message: string;
+      /** Where a request was stored and ended at once (`undeliverable`). */
+      readonly confirmationId: ConfirmationId | null;
+    };

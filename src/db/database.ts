@@ -1,0 +1,33 @@
+import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
+
+/** What a statement runs on: the pool, or one open transaction. The same on both drivers. */
+export type Connection = PgDatabase<PgQueryResultHKT, Record<string, never>>;
+
+/**
+ * One open database. Inside `transaction` only the given connection may be used: the embedded database has a single
+ * connection, and a second statement beside the transaction would wait for it for ever.
+ */
+export interface Database {
+  readonly kind: 'postgres' | 'embedded';
+  readonly connection: Connection;
+  /** Runs `work` in one transaction; a throw rolls it back. `lock_timeout` is 2 s inside. */
+  transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+  readonly notifier: Notifier;
+  close(): Promise<void>;
+}
+
+/** Wakes other processes. A notification may be lost; the rows are the truth and a poll is the safety net. */
+export interface Notifier {
+  /** Sends after the commit, never inside the transaction (inside, NOTIFY serialises all commits). */
+  notify(topic: Topic, id: string): Promise<void>;
+  /** Returns the function that ends the subscription. */
+  subscribe(topic: Topic, onNotification: (id: string) => void): () => void;
+  /** Called whenever notifications may have been lost: after each (re)connection of the listener. */
+  onReconnect(run: () => void): () => void;
+  /** Whether the listener is connected now. */
+  readonly connected: boolean;
+}
+
+/** `confirmation`: it changed. `delivery`: one is due. `run`: it has a new event. `audit`: events to sequence. */
+export const TOPICS = ['confirmation', 'delivery', 'run', 'audit'] as const;
+export type Topic = (typeof TOPICS)[number];
