@@ -44,6 +44,11 @@ const ADDRESSES = new Map<ChannelId, ChannelAddress>([
   [channelId('pay-feishu'), { provider: 'feishu', app: 'cli_0', tenant: 't0', chat: 'oc_0' }],
 ]);
 
+/** What a test changes of the usual call. */
+export type CallChanges = Partial<Omit<HookContext, 'metadata'>> & {
+  readonly metadata?: Partial<HookContext['metadata']>;
+};
+
 export interface Core {
   readonly service: ConfirmationService;
   readonly ledger: ConfirmationLedger;
@@ -55,12 +60,9 @@ export interface Core {
   /** The rule that applies to the next calls. */
   policy: DecidingPolicy;
   match: (() => PolicyMatch) | null;
-  ask(
-    args: JsonObject,
-    changes?: Partial<HookContext> & { metadata?: Partial<HookContext['metadata']> },
-  ): Promise<GateAnswer>;
+  ask(args: JsonObject, changes?: CallChanges): Promise<GateAnswer>;
   /** Asks and returns the id of the pending request. */
-  pending(args?: JsonObject, changes?: Parameters<Core['ask']>[1]): Promise<ConfirmationId>;
+  pending(args?: JsonObject, changes?: CallChanges): Promise<ConfirmationId>;
   stop(): void;
 }
 
@@ -123,7 +125,7 @@ export function startCore(database: Database): Core {
   return core;
 }
 
-function contextOf(args: JsonObject, changes: NonNullable<Parameters<Core['ask']>[1]>): HookContext {
+function contextOf(args: JsonObject, changes: CallChanges): HookContext {
   return {
     toolName: 'bank__transfer',
     toolArgs: args,
