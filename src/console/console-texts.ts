@@ -23,7 +23,10 @@ export interface ConsoleTexts {
     Record<'arguments' | 'facts' | 'outcome' | 'votes' | 'deliveries' | 'binding' | 'record', string>
   >;
   readonly fields: Readonly<
-    Record<'id' | 'tool' | 'toolVersion' | 'digest' | 'callId' | 'approvers' | 'owner' | 'created' | 'executeBy', string>
+    Record<
+      'id' | 'tool' | 'toolVersion' | 'digest' | 'callId' | 'approvers' | 'owner' | 'created' | 'executeBy',
+      string
+    >
   >;
   readonly verdicts: Readonly<Record<'approve' | 'reject', string>>;
   readonly viaApi: string;

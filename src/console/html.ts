@@ -9,7 +9,9 @@ export class Html {
   }
   /** `html` below is the way in; there is none for a string that is already markup. */
   static build(strings: TemplateStringsArray, values: readonly Content[]): Html {
-    return new Html(strings.reduce((markup, part, index) => `${markup}${markupOf(values[index - 1])}${part}`));
+    return new Html(
+      strings.reduce((markup, part, index) => `${markup}${markupOf(values[index - 1])}${part}`),
+    );
   }
 }
 

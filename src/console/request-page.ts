@@ -144,7 +144,8 @@ function recordList({ record }: RequestPageInput, texts: ConsoleTexts, time: Tim
   )}<p class="soft">${record.nextCursor === null ? texts.recordLater : texts.recordMore}</p>`;
 }
 
-const section = (title: string, content: Content): Html => html`<section><h2>${title}</h2>${content}</section>`;
+const section = (title: string, content: Content): Html =>
+  html`<section><h2>${title}</h2>${content}</section>`;
 
 const field = (label: string, value: Content): Html => html`<dt>${label}</dt><dd>${value}</dd>`;
 
