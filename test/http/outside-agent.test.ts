@@ -1,5 +1,4 @@
 import { request as httpRequest } from 'node:http';
-import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import type { HttpApp } from '../../src/http/http-app.ts';
@@ -7,6 +6,7 @@ import { agentId } from '../../src/ids.ts';
 import { type Core, POLICY, startCore } from '../support/core.ts';
 import { DATABASES } from '../support/databases.ts';
 import { until } from '../support/until.ts';
+import { createDescriptionCheck } from './described.ts';
 import { as, createNeighbours, type Neighbours, startApp } from './http-fixture.ts';
 import { problemOf } from './problem-of.ts';
 
@@ -18,6 +18,7 @@ describe.each(DATABASES)('an outside agent, on $name', ({ open }) => {
   let core: Core;
   let neighbours: Neighbours;
   let app: HttpApp;
+  let checkDescribed: ReturnType<typeof createDescriptionCheck>;
 
   beforeAll(async () => {
     database = await open();
@@ -66,6 +67,7 @@ describe.each(DATABASES)('an outside agent, on $name', ({ open }) => {
     };
     app = startApp(neighbours, core.service);
     await app.ready();
+    checkDescribed = createDescriptionCheck(app);
   });
 
   afterAll(async () => {
@@ -79,13 +81,17 @@ describe.each(DATABASES)('an outside agent, on $name', ({ open }) => {
     core.match = null;
   });
 
-  const call = (caller: string, method: 'GET' | 'POST', url: string, payload?: object, headers = {}) =>
-    app.inject({
+  /** Every answer of these tests is held against the API description. */
+  async function call(caller: string, method: 'GET' | 'POST', url: string, payload?: object, headers = {}) {
+    const response = await app.inject({
       method,
       url,
       headers: { ...as(caller), ...headers },
       ...(payload ? { payload } : {}),
-    } as InjectOptions);
+    });
+    checkDescribed(method, url, response);
+    return response;
+  }
 
   const body = (changes: object = {}) => ({
     tool: 'bank__transfer',
