@@ -18,6 +18,7 @@ import {
   createSlackClient,
   type SlackClient,
   type SlackResult,
+  toHealth,
   toSendOutcome,
   toUpdateOutcome,
 } from './client.ts';
@@ -208,11 +209,11 @@ class SlackChannel implements Channel {
 
   async #check(): Promise<void> {
     const { settings, logger, clock } = this.#input;
-    const before = this.#health.ready;
-    this.#health = healthOf(await this.#client.call({ method: 'auth.test', args: {} }), settings.team);
-    if (!this.#health.ready)
-      logger.error({ channel: this.id, detail: this.#health.detail }, 'Slack is not usable');
-    else if (!before) logger.info({ channel: this.id, detail: this.#health.detail }, 'Slack is usable');
+    const before = this.#health.detail;
+    this.#health = toHealth(await this.#client.call({ method: 'auth.test', args: {} }), settings.team);
+    const { ready, detail } = this.#health;
+    if (detail !== before)
+      logger[ready ? 'info' : 'error']({ channel: this.id, detail }, 'Slack was checked');
     if (!this.#stopped)
       this.#cancelCheck = clock.setTimer(CHECK_EVERY_MS, () => void this.#track(this.#check()));
   }
@@ -250,15 +251,7 @@ const lookUpFailed = (result: Exclude<SlackResult, { kind: 'ok' }>): SendOutcome
 
 /** Slack's `oldest`: when the delivery was created, as its UUIDv7 says, less a margin. */
 function oldestOf(deliveryId: string): string {
+  if (deliveryId.charAt(14) !== '7') return '0';
   const createdMs = Number.parseInt(deliveryId.replaceAll('-', '').slice(0, 12), 16);
   return (Math.max(0, createdMs - LOOK_UP_MARGIN_MS) / 1000).toFixed(6);
-}
-
-const identity = z.object({ team_id: z.string(), enterprise_id: z.string().nullish() });
-
-function healthOf(result: SlackResult, team: string): ChannelHealth {
-  if (result.kind !== 'ok') return { ready: false, detail: result.error };
-  const { team_id, enterprise_id } = identity.safeParse(result.data).data ?? {};
-  if (team_id === team || enterprise_id === team) return { ready: true, detail: `signed in to ${team}` };
-  return { ready: false, detail: `the bot token belongs to ${team_id ?? 'an unknown team'}, not to ${team}` };
 }
