@@ -171,14 +171,14 @@ const RATE_LIMITED = new Set([99991400, 230020, 11232, 11233, 11247]);
 const STILL_SENDING = 230049;
 
 /**
- * Families that say no for good: 100xx credentials (10003 app id, 10014 secret), 230xxx messages (230002 not in the
+ * Families that say no for good: 100xx credentials (10003 app id, 10014 secret), 230xxx to 232xxx messages (230002 not in the
  * chat, 230013, 230053 and 230006 not reachable, 230022 and 230028 content refused, 230025 too large, 230031 too
- * old, 230099 bad card), 99991xxx the gateway (99991672 missing permission, 99991401 address not allowed).
+ * old, 230099 bad card) and chats (232009 dissolved), 99991xxx the gateway (99991672 missing permission, 99991401 address not allowed).
  * Whatever is in no family may pass, and ends by the delivery's own time limit.
  */
 const refusesForGood = (code: number): boolean =>
   (code >= 10_000 && code < 10_100) ||
-  (code >= 230_000 && code < 231_000) ||
+  (code >= 230_000 && code < 233_000) ||
   (code >= 99_991_000 && code < 99_992_000);
 
 function classifyAnswer(response: AxiosResponse): ApiResult {
