@@ -1,13 +1,15 @@
 import type { Config, ConnectorConfig, ConnectorToolConfig } from '../config/config.ts';
 import type { DecisiveField } from '../confirmation/confirmation-request.ts';
+import type { ToolFacts } from '../confirmation/tool-facts.ts';
 import { compileArguments } from './argument-schema.ts';
+import { CALL_AGENT, CALL_AGENT_VERSION } from './call-agent-definition.ts';
 import { executeOverHttp } from './http-connector.ts';
 import type { Tool } from './tool.ts';
 import { matchesAnyToolPattern } from './tool-pattern.ts';
 import { connectorToolVersion } from './tool-version.ts';
 
 /** Every tool that this service itself can run, and the names of those that outside agents own. */
-export class ToolCatalog {
+export class ToolCatalog implements ToolFacts {
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #externalPatterns: readonly string[];
 
@@ -33,6 +35,19 @@ export class ToolCatalog {
   /** Whether an outside agent may ask about a tool of this name; a connector's tool is never external. */
   isExternal(name: string): boolean {
     return !this.#tools.has(name) && matchesAnyToolPattern(this.#externalPatterns, name);
+  }
+
+  versionOf(name: string): string | null | undefined {
+    if (name === CALL_AGENT) return CALL_AGENT_VERSION;
+    return this.#tools.get(name)?.version ?? (this.isExternal(name) ? null : undefined);
+  }
+
+  timeoutMsOf(name: string): number | null {
+    return this.#tools.get(name)?.timeoutMs ?? null;
+  }
+
+  decisiveFieldsOf(name: string): readonly DecisiveField[] {
+    return this.#tools.get(name)?.decisiveFields ?? [];
   }
 }
 
