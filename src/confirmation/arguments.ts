@@ -89,7 +89,10 @@ interface Inspection {
 function inspect(value: unknown, pointer: string): Inspection {
   if (value instanceof UnsafeNumber) {
     const shown = value.text.length > 40 ? `${value.text.slice(0, 40)}…` : value.text;
-    return { members: 0, fault: `${pointer} is ${shown}, which loses digits as a JSON number; send it as a string` };
+    return {
+      members: 0,
+      fault: `${pointer} is ${shown}, which loses digits as a JSON number; send it as a string`,
+    };
   }
   if (typeof value === 'string') return { members: 0, fault: faultOfString(value, pointer) };
   if (typeof value !== 'object' || value === null) return { members: 0, fault: null };

@@ -12,7 +12,7 @@ export function closeUndeliverable(
 ): Promise<boolean> {
   return ports.ledger.transact(async (transaction) => {
     const locked = await transaction.lock(input.id);
-    if (!locked || locked.request.status !== 'pending' || locked.request.votes.length > 0) return false;
+    if (locked?.request.status !== 'pending' || locked.request.votes.length > 0) return false;
     return closeUndeliverableInside(transaction, input);
   });
 }

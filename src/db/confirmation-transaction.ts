@@ -19,7 +19,10 @@ const OVERDUE = sql`clock_timestamp() >= ${confirmations.decideBy}`;
 const NEXT_VERSION = sql`${confirmations.version} + 1`;
 
 /** The ledger's statements on one open transaction. Ids that changed are collected for the notification. */
-export function createLedgerTransaction(connection: Connection, changed: Set<ConfirmationId>): LedgerTransaction {
+export function createLedgerTransaction(
+  connection: Connection,
+  changed: Set<ConfirmationId>,
+): LedgerTransaction {
   /** One guarded UPDATE; the cards of the request follow in the same transaction. */
   async function guardedUpdate(
     id: ConfirmationId,
