@@ -4,7 +4,13 @@ import { ERRORS, type ErrorCode } from '../errors.ts';
 import { dispatchPostToolUse } from '../hook/dispatch-post-tool-use.ts';
 import { dispatchToolSettled } from '../hook/dispatch-tool-settled.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import { type CallScope, digestOfCall, hookContextOf, type OpenCall, type SettledCall } from './call-scope.ts';
+import {
+  type CallScope,
+  digestOfCall,
+  hookContextOf,
+  type OpenCall,
+  type SettledCall,
+} from './call-scope.ts';
 import { actorOfRun, hookFailureRecorder, type InvokePorts } from './invoke-ports.ts';
 import {
   type BlockedCall,
@@ -98,7 +104,10 @@ async function recordReceipt(
       confirmations.recordOutcome({ id, actor: actorOfRun(scope), status, detail: error?.message ?? null }),
     );
     if (receipt.kind === 'recorded') return;
-    logger.warn({ confirmation: id, invocation: call.id, receipt: receipt.kind }, 'the outcome was not taken');
+    logger.warn(
+      { confirmation: id, invocation: call.id, receipt: receipt.kind },
+      'the outcome was not taken',
+    );
   } catch (error) {
     // The request becomes `unknown` by itself and a person looks; the invocation holds what is known.
     logger.error({ err: error, confirmation: id, invocation: call.id }, 'the outcome cannot be recorded');
@@ -115,7 +124,10 @@ async function viewOf(
     return { view: unknownObservation(outcome.error.message), sideEffects: [] };
   }
   if (outcome.status === 'failed' && outcome.result === null) {
-    return { view: failedObservation(errorCodeOf(outcome.error), outcome.error.message, null), sideEffects: [] };
+    return {
+      view: failedObservation(errorCodeOf(outcome.error), outcome.error.message, null),
+      sideEffects: [],
+    };
   }
   const { view, sideEffects } = await dispatchPostToolUse({
     registry: scope.hooks,
@@ -179,10 +191,7 @@ async function observe(
   call: OpenCall,
   scope: CallScope,
   ports: InvokePorts,
-  settlement: Omit<
-    Parameters<typeof dispatchToolSettled>[0]['context']['settlement'],
-    'confirmationId'
-  >,
+  settlement: Omit<Parameters<typeof dispatchToolSettled>[0]['context']['settlement'], 'confirmationId'>,
 ): Promise<void> {
   try {
     await dispatchToolSettled({

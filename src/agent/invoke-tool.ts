@@ -77,7 +77,12 @@ export async function judge(
 ): Promise<SettledCall> {
   const { tool } = call;
   if (tool === null) {
-    return endBlocked(call, blockedBy('unknown_tool', `There is no tool named ${quoted(call.toolName)}.`), scope, ports);
+    return endBlocked(
+      call,
+      blockedBy('unknown_tool', `There is no tool named ${quoted(call.toolName)}.`),
+      scope,
+      ports,
+    );
   }
   if (parsed.kind === 'refused') {
     return endBlocked(call, blockedBy('invalid_arguments', parsed.message), scope, ports);
@@ -102,7 +107,10 @@ export async function judge(
     });
   } catch (error) {
     throwIfSuspended(scope.signal);
-    ports.logger.error({ err: error, invocation: call.id }, 'the hooks cannot be asked; the call does not run');
+    ports.logger.error(
+      { err: error, invocation: call.id },
+      'the hooks cannot be asked; the call does not run',
+    );
     return endBlocked(call, gateUnavailable, scope, ports);
   }
   throwIfSuspended(scope.signal);
@@ -188,14 +196,19 @@ async function execute(
 ): Promise<ToolOutcome> {
   const time = new AbortController();
   const cancelTimer =
-    tool.timeoutMs === null ? () => {} : clock.setTimer(tool.timeoutMs, () => time.abort(new Error('timed out')));
+    tool.timeoutMs === null
+      ? () => {}
+      : clock.setTimer(tool.timeoutMs, () => time.abort(new Error('timed out')));
   try {
     const execution = tool.execute({ args: call.args, invocationId: call.id, signal: time.signal });
     return await Promise.race([execution, timedOut(time.signal, clock)]);
   } catch (error) {
     if (tool.joinsRunning) throwIfSuspended(scope.signal);
     if (error instanceof LeaseLost) throw error;
-    logger.error({ err: error, invocation: call.id, tool: tool.name }, 'the tool threw; its outcome is unknown');
+    logger.error(
+      { err: error, invocation: call.id, tool: tool.name },
+      'the tool threw; its outcome is unknown',
+    );
     return { kind: 'unknown', message: 'The tool broke off.' };
   } finally {
     cancelTimer();
@@ -240,20 +253,37 @@ export async function endSpent(
     }
     if (execution.status === 'failed') {
       const message = execution.detail ?? 'The tool failed.';
-      return endExecuted(call, { status: 'failed', result: null, error: { code: 'tool_failed', message } }, scope, ports);
+      return endExecuted(
+        call,
+        { status: 'failed', result: null, error: { code: 'tool_failed', message } },
+        scope,
+        ports,
+      );
     }
   }
   const message = 'The service stopped while the tool was running.';
-  return endExecuted(call, { status: 'unknown', result: null, error: { code: 'unknown', message } }, scope, ports);
+  return endExecuted(
+    call,
+    { status: 'unknown', result: null, error: { code: 'unknown', message } },
+    scope,
+    ports,
+  );
 }
 
 /** The claimed grant of a call that was certainly not sent. */
-async function returnGrant(call: OpenCall, scope: CallScope, { confirmations, logger }: InvokePorts): Promise<void> {
+async function returnGrant(
+  call: OpenCall,
+  scope: CallScope,
+  { confirmations, logger }: InvokePorts,
+): Promise<void> {
   if (call.confirmation === null) return;
   await confirmations
     .recordOutcome({ id: call.confirmation, actor: actorOfRun(scope), status: 'failed', detail: 'not sent' })
     .catch((error: unknown) =>
-      logger.error({ err: error, confirmation: call.confirmation }, 'that the call was not sent cannot be recorded'),
+      logger.error(
+        { err: error, confirmation: call.confirmation },
+        'that the call was not sent cannot be recorded',
+      ),
     );
 }
 

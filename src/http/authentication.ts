@@ -23,7 +23,10 @@ declare module 'fastify' {
  */
 export function requireAuthentication(
   app: HttpApp,
-  { authenticator, failedProofs }: { readonly authenticator: Authenticator; readonly failedProofs: FailedProofs },
+  {
+    authenticator,
+    failedProofs,
+  }: { readonly authenticator: Authenticator; readonly failedProofs: FailedProofs },
 ): void {
   app.decorateRequest('principal', null);
   app.addHook('onRoute', ({ method, url, config, schema }) => {

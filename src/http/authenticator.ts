@@ -17,7 +17,8 @@ export function createAuthenticator(config: Pick<Config, 'apiKeys' | 'people'>):
   const principals = new Map<string, Principal>();
   const add = (key: string, principal: Principal) => {
     const digest = digestOf(key);
-    if (principals.has(digest)) throw new Error(`Two entries of the configuration share one key: ${nameOf(principal)}`);
+    if (principals.has(digest))
+      throw new Error(`Two entries of the configuration share one key: ${nameOf(principal)}`);
     principals.set(digest, principal);
   };
   for (const { id, key, role, agents, requesters } of config.apiKeys) {

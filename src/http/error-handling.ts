@@ -1,6 +1,6 @@
-import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
-import type { FastifyReply } from 'fastify';
 import type { Socket } from 'node:net';
+import type { FastifyReply } from 'fastify';
+import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { CountersignError } from '../errors.ts';
 import type { HttpApp } from './http-app.ts';
 import { PROBLEM_MEDIA_TYPE, problemOfFault, toProblem } from './problem.ts';

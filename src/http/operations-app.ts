@@ -5,9 +5,7 @@ import { installSecurityHeaders } from './security-headers.ts';
 import { createServer } from './server.ts';
 
 /** `/healthz`, `/readyz` and `/metrics` for a listener of their own (`operations` in the configuration). */
-export function createOperationsApp(
-  options: Pick<AppOptions, 'logger' | 'metrics' | 'readiness'>,
-): HttpApp {
+export function createOperationsApp(options: Pick<AppOptions, 'logger' | 'metrics' | 'readiness'>): HttpApp {
   const app = createServer({ logger: options.logger, trustProxy: [] });
   installSecurityHeaders(app, { https: false });
   healthRoute(app);

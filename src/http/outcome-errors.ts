@@ -1,7 +1,4 @@
-import type {
-  ClosedConfirmationRequest,
-  ConfirmationRequest,
-} from '../confirmation/confirmation-request.ts';
+import type { ClosedConfirmationRequest, ConfirmationRequest } from '../confirmation/confirmation-request.ts';
 import { CountersignError, ERRORS, type ErrorCode } from '../errors.ts';
 import { type Audience, decisionJson, executionJson } from './confirmation-json.ts';
 

@@ -1,9 +1,9 @@
 import Fastify, { type FastifyBaseLogger } from 'fastify';
 import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import { CountersignError } from '../errors.ts';
 import { answerBrokenRequest, installErrorHandling, sendProblem } from './error-handling.ts';
 import type { HttpApp } from './http-app.ts';
 import { MAX_BODY_BYTES } from './json-body.ts';
-import { CountersignError } from '../errors.ts';
 
 /** A server without routes: limits, zod for what comes in, problems for whatever goes wrong. */
 export function createServer({

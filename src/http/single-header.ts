@@ -7,7 +7,10 @@ import type { FastifyRequest } from 'fastify';
 export function singleHeader(
   request: FastifyRequest,
   name: string,
-): { readonly kind: 'absent' } | { readonly kind: 'doubled' } | { readonly kind: 'value'; readonly value: string } {
+):
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'doubled' }
+  | { readonly kind: 'value'; readonly value: string } {
   const values: string[] = [];
   const raw = request.raw.rawHeaders;
   for (let index = 0; index + 1 < raw.length; index += 2) {

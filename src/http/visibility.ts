@@ -1,5 +1,5 @@
-import type { RunService } from '../agent/run-service.ts';
 import type { Run } from '../agent/run.ts';
+import type { RunService } from '../agent/run-service.ts';
 import type { Config } from '../config/config.ts';
 import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
 import type { RunId } from '../ids.ts';

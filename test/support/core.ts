@@ -4,7 +4,7 @@ import type { ConfirmationService } from '../../src/confirmation/confirmation-se
 import { createConfirmationService } from '../../src/confirmation/create-confirmation-service.ts';
 import type { ConfirmationGate, GateAnswer } from '../../src/confirmation/gate.ts';
 import type { ConfirmationLedger } from '../../src/confirmation/ledger.ts';
-import type { DecidingPolicy, PolicyMatch } from '../../src/confirmation/policy-match.ts';
+import type { DecidingPolicy, PolicyAnswer } from '../../src/confirmation/policy-evaluator.ts';
 import { createConfirmationGate } from '../../src/confirmation/request-confirmation.ts';
 import { Sweeper } from '../../src/confirmation/sweeper.ts';
 import { ConfirmationWaiter } from '../../src/confirmation/waiter.ts';
@@ -65,7 +65,7 @@ export interface Core {
   readonly versions: Map<string, string | null>;
   /** The rule that applies to the next calls. */
   policy: DecidingPolicy;
-  match: (() => PolicyMatch) | null;
+  match: (() => PolicyAnswer) | null;
   ask(args: JsonObject, changes?: CallChanges): Promise<GateAnswer>;
   /** Asks and returns the id of the pending request. */
   pending(args?: JsonObject, changes?: CallChanges): Promise<ConfirmationId>;

@@ -77,12 +77,13 @@ export function auditRoutes(app: HttpApp, { audit }: { readonly audit: AuditRead
     async (request, reply) => {
       const { format, ...filter } = request.query;
       if (format === 'csv') {
-        throw new CountersignError('invalid_request', 'format: csv is not available in this version; use jsonl');
+        throw new CountersignError(
+          'invalid_request',
+          'format: csv is not available in this version; use jsonl',
+        );
       }
       const started = await startStream(audit.export(filter));
-      reply
-        .type(JSON_LINES)
-        .header('content-disposition', 'attachment; filename="countersign-audit.jsonl"');
+      reply.type(JSON_LINES).header('content-disposition', 'attachment; filename="countersign-audit.jsonl"');
       // A break in the middle destroys the connection: a cut export can never be taken for a whole one.
       return reply.send((started.kind === 'empty' ? '' : Readable.from(lines(started.items))) as never);
     },

@@ -13,7 +13,11 @@ import type { HttpApp } from '../http-app.ts';
 import { MAX_BODY_BYTES } from '../json-body.ts';
 import type { TapHandler } from '../tap-handler.ts';
 
-const NOTHING_TO_SAY: HttpAnswer = { status: 200, contentType: 'application/json; charset=utf-8', body: '{}' };
+const NOTHING_TO_SAY: HttpAnswer = {
+  status: 200,
+  contentType: 'application/json; charset=utf-8',
+  body: '{}',
+};
 
 const NOT_RECORDED: Notice = {
   level: 'error',

@@ -12,7 +12,13 @@ const readyAnswer = z.object({
 export function healthRoute(app: HttpApp): void {
   app.get(
     '/healthz',
-    { schema: { summary: 'Alive', tags: ['operations'], response: { 200: z.object({ status: z.literal('ok') }) } } },
+    {
+      schema: {
+        summary: 'Alive',
+        tags: ['operations'],
+        response: { 200: z.object({ status: z.literal('ok') }) },
+      },
+    },
     async () => ({ status: 'ok' as const }),
   );
 }
@@ -47,7 +53,9 @@ export function operationsRoutes(
       schema: {
         summary: 'Measurements in the Prometheus text format',
         tags: ['operations'],
-        response: { 200: { description: 'Prometheus text.', content: { 'text/plain': { schema: z.string() } } } },
+        response: {
+          200: { description: 'Prometheus text.', content: { 'text/plain': { schema: z.string() } } },
+        },
       },
     },
     async (_request, reply) => {

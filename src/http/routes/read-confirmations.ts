@@ -7,7 +7,11 @@ import type { HttpApp } from '../http-app.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { notFound } from '../outcome-errors.ts';
 import type { Principal } from '../principal.ts';
-import { CONFIRMATION_STATUSES, confirmationSchema, EXECUTION_STATUSES } from '../schemas/confirmation-schema.ts';
+import {
+  CONFIRMATION_STATUSES,
+  confirmationSchema,
+  EXECUTION_STATUSES,
+} from '../schemas/confirmation-schema.ts';
 import { cursor, idParams, instant, name, pageSize, searchText } from '../schemas/field.ts';
 import { problems } from '../schemas/problem-schema.ts';
 import { seesEverything } from '../visibility.ts';

@@ -30,7 +30,8 @@ export function runEventsRoute(
       config: { access: ACCESS.readRun },
       schema: {
         summary: 'Server-sent events of a run; ends after `run.finished`',
-        description: 'With the header `Last-Event-ID` it goes on after that event. 204: there is nothing after it.',
+        description:
+          'With the header `Last-Event-ID` it goes on after that event. 204: there is nothing after it.',
         tags: ['runs'],
         params: idParams,
         response: {
@@ -50,9 +51,7 @@ export function runEventsRoute(
       const source = ports.runs.events({ id, afterSeq, signal });
       // A run in progress may be silent for days: only the source of a finished one is looked into first.
       const started =
-        finishedAt === null
-          ? { kind: 'items' as const, items: itemsOf(source) }
-          : await startStream(source);
+        finishedAt === null ? { kind: 'items' as const, items: itemsOf(source) } : await startStream(source);
       // 204 tells an EventSource to stop asking.
       if (started.kind === 'empty') return reply.code(204).send(null);
       const events = serverSentEvents({ events: started.items, clock: ports.clock, signal });

@@ -61,7 +61,8 @@ export function runRoutes(
     },
     async (request, reply) => {
       const { agent, input, session, requester, evaluation, plan } = request.body;
-      if (input === '' && !plan) throw new CountersignError('invalid_request', 'body/input: must not be empty');
+      if (input === '' && !plan)
+        throw new CountersignError('invalid_request', 'body/input: must not be empty');
       const run = await ports.runs.start({
         agent: agentId(agent),
         input,

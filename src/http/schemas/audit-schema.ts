@@ -23,7 +23,9 @@ export const auditEventSchema = z
     requestPrev: z.string(),
     requestHash: z.string(),
   })
-  .meta({ description: 'One event on the record, chained across the whole log and within its own request or run.' });
+  .meta({
+    description: 'One event on the record, chained across the whole log and within its own request or run.',
+  });
 
 export type AuditEventJson = z.infer<typeof auditEventSchema>;
 

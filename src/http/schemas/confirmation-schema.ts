@@ -44,7 +44,9 @@ export const confirmationSchema = z
     status: z.enum(CONFIRMATION_STATUSES),
     tool: z.string(),
     args: jsonObject,
-    argsDigest: z.string().meta({ description: '`sha256:` + hex over RFC 8785 of args, organization, tool, toolVersion.' }),
+    argsDigest: z
+      .string()
+      .meta({ description: '`sha256:` + hex over RFC 8785 of args, organization, tool, toolVersion.' }),
     verificationCode: z.string(),
     summary: z.string().nullable(),
     agent: z.string(),
