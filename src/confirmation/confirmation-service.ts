@@ -135,7 +135,7 @@ export type SettleOutcome =
   | { readonly kind: 'settled'; readonly request: ConfirmationRequest }
   | {
       readonly kind: 'refused';
-      readonly code: 'not_unknown' | 'not_an_approver' | 'self_approval' | 'inactive_person' | 'too_early';
+      readonly code: 'not_unknown' | 'not_an_approver' | 'self_approval' | 'inactive_person';
       readonly request: ConfirmationRequest;
     }
   | { readonly kind: 'not-found' };
