@@ -2,10 +2,11 @@ import { canonicalize } from 'json-canonicalize';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { AuditFault } from './audit-reader.ts';
 import { sha256Hex } from './event-hash.ts';
+import { storableText } from './storable-data.ts';
 import { parseStoredJson } from './stored-json.ts';
 import { earlierFault } from './verify-chains.ts';
 
-/** A request's row beside what the record says of it, both from one snapshot. */
+/** A request's row beside what the record says of it, both from one snapshot. Times are ISO 8601 texts. */
 export interface ConfirmationEvidence {
   readonly id: string;
   readonly status: string;
@@ -14,15 +15,24 @@ export interface ConfirmationEvidence {
   readonly toolVersion: string | null;
   readonly argsText: string;
   readonly argsDigest: string;
-  readonly decisionCode: string | null;
-  readonly decisionReason: string | null;
-  readonly decidedBy: { readonly id: string; readonly name: string | null } | null;
-  /** Its `confirmation.requested` and `confirmation.decided` events. */
-  readonly events: readonly {
-    readonly seq: number | null;
-    readonly kind: string;
-    readonly data: JsonObject;
-  }[];
+  readonly decision: {
+    readonly code: string | null;
+    readonly reason: string | null;
+    readonly person: string | null;
+    readonly personName: string | null;
+    readonly at: string | null;
+    readonly executeBy: string | null;
+  };
+  readonly claimed: boolean;
+  /** Its `confirmation.requested`, `confirmation.decided` and `grant.claimed` events. */
+  readonly events: readonly ConfirmationEventEvidence[];
+}
+
+export interface ConfirmationEventEvidence {
+  readonly seq: number | null;
+  readonly kind: string;
+  readonly actorName: string;
+  readonly data: JsonObject;
 }
 
 /**
@@ -39,52 +49,56 @@ export async function verifyConfirmations(
 }
 
 function confirmationFault(row: ConfirmationEvidence): AuditFault | null {
-  const fault = (seq: number | null, reason: string): AuditFault => ({ seq, confirmation: row.id, reason });
-  const [requested, ...askedAgain] = row.events.filter(({ kind }) => kind === 'confirmation.requested');
-  const [decided, ...decidedAgain] = row.events.filter(({ kind }) => kind === 'confirmation.decided');
+  const fault = (event: ConfirmationEventEvidence | undefined, what: string): AuditFault => ({
+    seq: event?.seq ?? null,
+    confirmation: row.id,
+    reason: `Confirmation ${row.id} ${what}.`,
+  });
+  const [requested, requestedAgain] = row.events.filter(({ kind }) => kind === 'confirmation.requested');
+  const [decided, decidedAgain] = row.events.filter(({ kind }) => kind === 'confirmation.decided');
+  const [claimed, claimedAgain] = row.events.filter(({ kind }) => kind === 'grant.claimed');
 
-  if (!requested) return fault(null, `Nothing on the record asked for the confirmation ${row.id}.`);
-  if (askedAgain[0]) return fault(askedAgain[0].seq, `The confirmation ${row.id} was asked for twice.`);
-  if (requested.data.argsDigest !== row.argsDigest || digestOf(row) !== row.argsDigest) {
-    return fault(
-      requested.seq,
-      `The call that the confirmation ${row.id} holds is not the one that was asked for.`,
-    );
-  }
-  if (decidedAgain[0]) return fault(decidedAgain[0].seq, `The confirmation ${row.id} was decided twice.`);
-  if (row.status === 'pending') {
-    return decided
-      ? fault(decided.seq, `The confirmation ${row.id} was decided, but its row says pending.`)
-      : null;
-  }
-  if (!decided)
-    return fault(null, `The confirmation ${row.id} is ${row.status}, but nothing on the record decided it.`);
-  const differing = differingField(row, decided.data);
-  return differing
-    ? fault(decided.seq, `The decision on the confirmation ${row.id} differs from its row: ${differing}.`)
-    : null;
-}
-
-/** The first member of the decision's event that its row does not confirm. */
-function differingField(row: ConfirmationEvidence, data: JsonObject): string | null {
-  if (data.status !== row.status) return 'status';
-  if (data.code !== undefined && data.code !== row.decisionCode) return 'code';
-  if (data.reason !== undefined && !isSameText(data.reason, row.decisionReason)) return 'reason';
-  if (data.by !== undefined && !isSamePerson(data.by, row.decidedBy)) return 'by';
+  if (!requested) return fault(undefined, 'has a row, but nothing on the record asked for it');
+  if (requestedAgain) return fault(requestedAgain, 'was asked for twice');
+  if (requested.data.argsDigest !== row.argsDigest)
+    return fault(requested, 'was asked for with another digest');
+  if (digestOf(row) !== row.argsDigest)
+    return fault(requested, 'holds another call than the one that was asked for');
+  if (decidedAgain) return fault(decidedAgain, 'was decided twice');
+  if (decided && row.status === 'pending') return fault(decided, 'was decided, but its row says pending');
+  if (!decided && row.status !== 'pending')
+    return fault(undefined, `is ${row.status}, but nothing decided it`);
+  const differing = decided ? differingField(row, decided) : null;
+  if (differing) return fault(decided, `was decided otherwise than its row says (${differing})`);
+  if (claimedAgain) return fault(claimedAgain, 'was claimed twice');
+  if (claimed && !row.claimed) return fault(claimed, 'was claimed, but its row says that it was not');
+  if (!claimed && row.claimed) return fault(undefined, 'has a row that says claimed, but nothing claimed it');
   return null;
 }
 
-/** A long reason is cut on the record and marked with `…`; what was kept has to agree. */
-function isSameText(recorded: JsonValue, text: string | null): boolean {
-  if (typeof recorded !== 'string' || text === null) return recorded === text;
-  const cut = recorded.match(/^(.*)… \(\d+ more characters\)$/s)?.[1];
-  return recorded === text || (cut !== undefined && text.startsWith(cut));
+/** The first member of the decision's event with which its row does not agree. */
+function differingField(
+  { status, decision }: ConfirmationEvidence,
+  event: ConfirmationEventEvidence,
+): string | null {
+  const { data, actorName } = event;
+  if (data.status !== status) return 'status';
+  for (const field of ['code', 'person', 'at', 'executeBy'] as const) {
+    if (data[field] !== undefined && data[field] !== decision[field]) return field;
+  }
+  if (data.reason !== undefined && !isSameText(data.reason, decision.reason)) return 'reason';
+  if (decision.person !== null && decision.personName !== actorName) return 'name of the person';
+  return null;
 }
 
-function isSamePerson(recorded: JsonValue, person: ConfirmationEvidence['decidedBy']): boolean {
-  if (recorded === null || person === null) return recorded === person;
-  if (typeof recorded !== 'object' || Array.isArray(recorded)) return recorded === person.id;
-  return recorded.id === person.id && (recorded.name === undefined || recorded.name === person.name);
+/**
+ * A very long text is cut on the record, and half a surrogate pair is spelt out there while the driver puts U+FFFD
+ * into the row: neither is a difference.
+ */
+function isSameText(recorded: JsonValue, text: string | null): boolean {
+  if (text === null || typeof recorded !== 'string') return recorded === text;
+  const expected = storableText(text);
+  return recorded === expected || recorded.replace(/\\ud[89a-f][0-9a-f]{2}/g, '\ufffd') === expected;
 }
 
 /** The digest over exactly what would run; null where the stored arguments are no longer what JSON can say. */
