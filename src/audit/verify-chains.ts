@@ -24,7 +24,8 @@ export async function verifyChains(events: AsyncIterable<ChainedEvent>): Promise
       last = null;
     }
     first = earlierFault(first, followFault(event, last));
-    last = event;
+    // A second event in one place is a fault of its own; what follows is measured by the first.
+    if (!last || event.requestSeq > last.requestSeq) last = event;
   }
   return last ? earlierFault(first, endFault(last)) : first;
 }
@@ -40,6 +41,7 @@ const placeOf = (fault: AuditFault): number => fault.seq ?? Number.POSITIVE_INFI
 function followFault(event: ChainedEvent, last: ChainedEvent | null): AuditFault | null {
   const { seq, confirmation, chain, requestSeq } = event;
   const fault = (reason: string): AuditFault => ({ seq, confirmation, reason });
+  if (last && requestSeq <= last.requestSeq) return fault(`Number ${requestSeq} of ${chain} is there twice.`);
   if (requestSeq !== (last?.requestSeq ?? 0) + 1) {
     return fault(`An event before number ${requestSeq} of ${chain} is missing.`);
   }

@@ -19,6 +19,8 @@ export interface StoredAuditEvent {
   readonly requestPrev: string;
   readonly requestHash: string;
   readonly canonical: string;
+  /** It has a place in the sequencer's queue. */
+  readonly queued: boolean;
   readonly seq: number | null;
   readonly prevHash: string | null;
   readonly hash: string | null;
@@ -72,6 +74,8 @@ export function eventFault(event: StoredAuditEvent): AuditFault | null {
   }
   if (sha256Hex(event.canonical) !== event.requestHash)
     return fault('was changed: its hash is not that of its text.');
+  if (event.queued !== (seq === null))
+    return fault('is in the queue for numbers though it has one, or is not though it has none.');
   if (chainOf(event) !== event.chain) return fault(`stands in the chain of another: ${event.chain}.`);
   return null;
 }

@@ -64,7 +64,7 @@ export function readAuditEvidence(database: Database, pageSize: number = PAGE_SI
                event.request_prev, event.request_hash, head.length as head_length, head.head as head_hash
         from audit_events event left join audit_chains head on head.chain = event.chain
         where (event.chain, event.request_seq) > (${after.chain}, ${after.requestSeq}::bigint)
-        order by event.chain, event.request_seq limit ${pageSize}`);
+        order by event.chain, event.request_seq, event.seq limit ${pageSize}`);
       for (const row of rows) yield chainedEventOf(row);
       const last = rows.at(-1);
       if (!last || rows.length < pageSize) return;
@@ -100,12 +100,12 @@ const isoText = (time: SQL): SQL =>
 
 const EVENT_COLUMNS = sql`event.id, ${isoText(sql`event.at`)} as at, event.kind, event.confirmation_id as confirmation,
   event.run_id as run, event.actor_type, event.actor_id, event.actor_name, event.data::text as data_text, event.chain,
-  event.request_seq, event.request_prev, event.request_hash, event.canonical, event.insert_order is null as numbered,
+  event.request_seq, event.request_prev, event.request_hash, event.canonical, event.insert_order is not null as queued,
   event.seq::text as seq, event.seq as seq_number, event.prev_hash, event.hash`;
 
 /** Each part is one question to the whole record, of which the first row is enough. */
 const CONTRADICTIONS = sql`
-  (select null::bigint as seq, nullif(split_part(chain, 'confirmation:', 2), '') as confirmation,
+  (select null::float8 as seq, nullif(split_part(chain, 'confirmation:', 2), '') as confirmation,
           'All events of ' || chain || ' are missing.' as reason
    from audit_chains where not exists (select from audit_events where audit_events.chain = audit_chains.chain)
    order by chain limit 1)
@@ -117,11 +117,11 @@ const CONTRADICTIONS = sql`
    where earlier.seq is null and (later.seq is not null or later.insert_order < earlier.insert_order)
    order by later.chain limit 1)
   union all
-  (select seq, confirmation_id::text, 'Confirmation ' || confirmation_id || ' was asked for, but its row is missing.'
+  (select seq::float8, confirmation_id::text, 'Confirmation ' || confirmation_id || ' was asked for, but its row is missing.'
    from audit_events
    where kind = 'confirmation.requested'
      and not exists (select from confirmations where confirmations.id = audit_events.confirmation_id)
-   order by seq limit 1)`;
+   order by audit_events.seq limit 1)`;
 
 interface EventRow {
   readonly id: string;
@@ -138,6 +138,7 @@ interface EventRow {
   readonly request_prev: string;
   readonly request_hash: string;
   readonly canonical: string;
+  readonly queued: boolean;
   readonly seq: string | null;
   readonly prev_hash: string | null;
   readonly hash: string | null;
@@ -156,6 +157,7 @@ const storedEventOf = (row: EventRow): StoredAuditEvent => ({
   requestPrev: row.request_prev,
   requestHash: row.request_hash,
   canonical: row.canonical,
+  queued: row.queued,
   seq: row.seq === null ? null : Number(row.seq),
   prevHash: row.prev_hash,
   hash: row.hash,
