@@ -90,7 +90,8 @@ function revocationOf(
 ): 'tool_changed' | 'read_only' | null {
   const { request } = locked;
   if (toolFacts.versionOf(request.tool) !== request.toolVersion) return 'tool_changed';
-  const connectorReadOnly = locked.connector !== null && controls.readOnlyConnectors.includes(locked.connector);
+  const connectorReadOnly =
+    locked.connector !== null && controls.readOnlyConnectors.includes(locked.connector);
   if (locked.toolWrites && (controls.readOnlyOrganization || connectorReadOnly)) return 'read_only';
   return null;
 }
@@ -112,7 +113,10 @@ async function refuse(
 }
 
 /** Ends a grant that was not used in time, with its event. */
-export async function lapseInside(transaction: LedgerTransaction, request: ConfirmationRequest): Promise<void> {
+export async function lapseInside(
+  transaction: LedgerTransaction,
+  request: ConfirmationRequest,
+): Promise<void> {
   const moved = await transaction.moveExecution(request.id, {
     from: 'unclaimed',
     to: 'lapsed',

@@ -14,6 +14,11 @@ import type { DeliveryRecord } from './delivery-record.ts';
 /** The core's door for every surface. What people may meet is a member of an outcome union; faults throw. */
 export interface ConfirmationService {
   get(id: ConfirmationId): Promise<ConfirmationRequest | null>;
+  /** The request that this API key made under this Idempotency-Key, and the digest of the body it came with. */
+  findByIdempotencyKey(
+    apiKeyId: string,
+    key: string,
+  ): Promise<{ readonly id: ConfirmationId; readonly bodyDigest: string } | null>;
   deliveriesOf(
     ids: readonly ConfirmationId[],
   ): Promise<ReadonlyMap<ConfirmationId, readonly DeliveryRecord[]>>;

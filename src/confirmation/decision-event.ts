@@ -25,4 +25,8 @@ export function decided(request: ConfirmationRequest, channel: string | null): N
 /** Which request and run an event is about. */
 export const subjectOf = (request: ConfirmationRequest) => ({ confirmation: request.id, run: request.runId });
 
-export const actorOf = (person: PersonRef): AuditActor => ({ type: 'person', id: person.id, name: person.name });
+export const actorOf = (person: PersonRef): AuditActor => ({
+  type: 'person',
+  id: person.id,
+  name: person.name,
+});

@@ -20,7 +20,8 @@ export function digestOf(call: DigestedCall): string {
   return `sha256:${sha256Hex(canonicalize({ args, organization, tool, toolVersion }))}`;
 }
 
-export const sha256Hex = (text: string | Uint8Array): string => createHash('sha256').update(text).digest('hex');
+export const sha256Hex = (text: string | Uint8Array): string =>
+  createHash('sha256').update(text).digest('hex');
 
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 

@@ -13,7 +13,8 @@ export async function expireInside(
 ): Promise<ClosedConfirmationRequest> {
   const closed = await transaction.close(id, { status: 'expired', by: null, reason: null, code: 'expired' });
   const request = await transaction.read(id);
-  if (request.status === 'pending') throw new Error(`Confirmation ${id} is past its deadline and does not expire`);
+  if (request.status === 'pending')
+    throw new Error(`Confirmation ${id} is past its deadline and does not expire`);
   if (closed) await transaction.record(decided(request, null));
   return request;
 }

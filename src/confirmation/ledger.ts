@@ -59,9 +59,14 @@ export interface LedgerTransaction {
    */
   close(id: ConfirmationId, decision: NewDecision): Promise<boolean>;
   /** Uses the grant up. Null, and nothing changed, unless approved, unclaimed, inside its window and of this digest. */
-  claim(id: ConfirmationId, argsDigest: string): Promise<{ readonly executeBy: Date; readonly sendBy: Date } | null>;
+  claim(
+    id: ConfirmationId,
+    argsDigest: string,
+  ): Promise<{ readonly executeBy: Date; readonly sendBy: Date } | null>;
   /** Moves the execution on; false, and nothing changed, unless it is in `from` now. */
   moveExecution(id: ConfirmationId, move: ExecutionMove): Promise<boolean>;
+  /** Whether no card of the request stands, or may stand, in any chat; none can be sent before this ends. */
+  reachedNobody(id: ConfirmationId): Promise<boolean>;
   /** The request as this transaction sees it now. */
   read(id: ConfirmationId): Promise<ConfirmationRequest>;
   /** Puts an event on the record, in this transaction. */
@@ -108,6 +113,9 @@ export type ExecutionMove = {
   readonly from: 'unclaimed' | 'claimed' | 'unknown';
   readonly detail: string | null;
 } & (
-  | { readonly to: 'succeeded' | 'failed' | 'unknown'; readonly source: 'executor' | 'agent' | 'settlement' | 'timeout' }
+  | {
+      readonly to: 'succeeded' | 'failed' | 'unknown';
+      readonly source: 'executor' | 'agent' | 'settlement' | 'timeout';
+    }
   | { readonly to: 'lapsed' | 'revoked'; readonly source: null }
 );

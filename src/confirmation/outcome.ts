@@ -61,7 +61,11 @@ export function settle(
     if (!locked) return { kind: 'not-found' };
     const { request } = locked;
     const person = ports.people.byId(input.person);
-    const refusal = refusalOf({ person: input.person, verdict: 'approve', argsDigest: null }, request, person);
+    const refusal = refusalOf(
+      { person: input.person, verdict: 'approve', argsDigest: null },
+      request,
+      person,
+    );
     if (refusal !== null && refusal !== 'args_changed') return { kind: 'refused', code: refusal, request };
     if (person === null) throw new Error('A person who is not in the directory passed the check of rights');
     if (request.status !== 'approved' || request.execution.status !== 'unknown') {

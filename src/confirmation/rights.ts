@@ -9,7 +9,11 @@ export function refusalOf(
 ): 'inactive_person' | 'not_an_approver' | 'self_approval' | 'args_changed' | null {
   if (!request.approvers.some((approver) => approver.id === input.person)) return 'not_an_approver';
   if (person === null || !person.active) return 'inactive_person';
-  if (input.verdict === 'approve' && isOwnRequest(request, input.person) && !request.policy.allowSelfApproval) {
+  if (
+    input.verdict === 'approve' &&
+    isOwnRequest(request, input.person) &&
+    !request.policy.allowSelfApproval
+  ) {
     return 'self_approval';
   }
   if (input.argsDigest !== null && input.argsDigest !== request.argsDigest) return 'args_changed';

@@ -1,8 +1,5 @@
 import { and, desc, eq, gte, ilike, inArray, lt, ne, or, type SQL, sql } from 'drizzle-orm';
-import type {
-  ClosedConfirmationRequest,
-  ConfirmationRequest,
-} from '../confirmation/confirmation-request.ts';
+import type { ClosedConfirmationRequest, ConfirmationRequest } from '../confirmation/confirmation-request.ts';
 import type { ConfirmationFilter, ConfirmationPage } from '../confirmation/confirmation-service.ts';
 import type { DueConfirmations } from '../confirmation/ledger.ts';
 import { CountersignError } from '../errors.ts';
@@ -31,13 +28,21 @@ export async function readClosed(
   if (ids.length === 0) return [];
   const closed = await readConfirmations(
     connection,
-    and(sql`${confirmations.id} = any(${sql.param(`{${ids.join(',')}}`)}::uuid[])`, ne(confirmations.status, 'pending')),
+    and(
+      sql`${confirmations.id} = any(${sql.param(`{${ids.join(',')}}`)}::uuid[])`,
+      ne(confirmations.status, 'pending'),
+    ),
   );
   return closed.filter((request) => request.status !== 'pending');
 }
 
-export async function readPage(connection: Connection, filter: ConfirmationFilter): Promise<ConfirmationPage> {
-  const found = await readConfirmations(connection, and(...conditionsOf(filter)), { limit: filter.limit + 1 });
+export async function readPage(
+  connection: Connection,
+  filter: ConfirmationFilter,
+): Promise<ConfirmationPage> {
+  const found = await readConfirmations(connection, and(...conditionsOf(filter)), {
+    limit: filter.limit + 1,
+  });
   const items = found.slice(0, filter.limit);
   const last = items.at(-1);
   return { items, nextCursor: found.length > filter.limit && last ? cursorOf(last) : null };
@@ -46,7 +51,8 @@ export async function readPage(connection: Connection, filter: ConfirmationFilte
 export async function readDue(connection: Connection, limit: number): Promise<DueConfirmations> {
   const ids = (where: SQL | undefined) =>
     connection.select({ id: confirmations.id }).from(confirmations).where(where).limit(limit);
-  const { status, executionStatus, decideBy, executeBy, claimedAt, sendBy, runId, toolTimeoutMs, policy } = confirmations;
+  const { status, executionStatus, decideBy, executeBy, claimedAt, sendBy, runId, toolTimeoutMs, policy } =
+    confirmations;
   const toExpire = await ids(and(eq(status, 'pending'), sql`${decideBy} <= clock_timestamp()`));
   const toLapse = await ids(and(eq(executionStatus, 'unclaimed'), sql`${executeBy} <= clock_timestamp()`));
   // A run's own executor is certain to have stopped trying once `sendBy` and the tool's time-out are over, with some
@@ -66,10 +72,17 @@ export async function readDue(connection: Connection, limit: number): Promise<Du
   return { toExpire: list(toExpire), toLapse: list(toLapse), toUnknown: list(toUnknown) };
 }
 
-async function withVotes(connection: Connection, rows: readonly ConfirmationRow[]): Promise<ConfirmationRequest[]> {
+async function withVotes(
+  connection: Connection,
+  rows: readonly ConfirmationRow[],
+): Promise<ConfirmationRequest[]> {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.id);
-  const found = await connection.select().from(votes).where(inArray(votes.confirmationId, ids)).orderBy(votes.at, votes.id);
+  const found = await connection
+    .select()
+    .from(votes)
+    .where(inArray(votes.confirmationId, ids))
+    .orderBy(votes.at, votes.id);
   const byId = new Map<string, (typeof found)[number][]>(ids.map((id) => [id, []]));
   for (const vote of found) byId.get(vote.confirmationId)?.push(vote);
   return rows.map((row) => confirmationOf(row, byId.get(row.id) ?? []));
@@ -115,8 +128,10 @@ const cursorOf = (request: ConfirmationRequest): string =>
 function before(cursor: string): SQL {
   const [at = '', id = ''] = Buffer.from(cursor, 'base64url').toString('utf8').split(' ');
   if (Number.isNaN(Date.parse(at)) || !/^[0-9a-f-]{36}$/.test(id)) {
-    throw new CountersignError('invalid_request', 'The cursor is not one that this service gave out; leave it out.');
+    throw new CountersignError(
+      'invalid_request',
+      'The cursor is not one that this service gave out; leave it out.',
+    );
   }
   return sql`(${confirmations.createdAt}, ${confirmations.id}) < (${at}::timestamptz, ${id}::uuid)`;
 }
-

@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import type { BlockCode } from '../errors.ts';
-import {
-  type ConfirmationRequest,
-  type Decision,
-  type DecisiveField,
-  type Execution,
-  type PersonRef,
-  type RequestFacts,
+import type {
+  ConfirmationRequest,
+  Decision,
+  DecisiveField,
+  Execution,
+  PersonRef,
+  RequestFacts,
 } from '../confirmation/confirmation-request.ts';
 import { frozenPolicy } from '../confirmation/frozen-policy.ts';
 import type { Vote } from '../confirmation/vote.ts';
+import type { BlockCode } from '../errors.ts';
 import { agentId, type ConfirmationId, type InvocationId, personId, type RunId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import type { confirmations, votes } from './schema/confirmations.ts';
@@ -25,7 +25,8 @@ export function confirmationOf(row: ConfirmationRow, voteRows: readonly VoteRow[
   const shared = { ...factsOf(row), votes: voteRows.map(voteOf), version: row.version };
   if (row.status === 'pending') return { ...shared, status: 'pending' };
   const decision = decisionOf(row);
-  if (row.status === 'approved') return { ...shared, status: 'approved', decision, execution: executionOf(row) };
+  if (row.status === 'approved')
+    return { ...shared, status: 'approved', decision, execution: executionOf(row) };
   return { ...shared, status: row.status, decision };
 }
 
@@ -82,7 +83,9 @@ function decisionOf(row: ConfirmationRow): Decision {
 }
 
 const decidedBy = (row: ConfirmationRow): PersonRef | null =>
-  row.decidedById === null ? null : { id: personId(row.decidedById), name: row.decidedByName ?? row.decidedById };
+  row.decidedById === null
+    ? null
+    : { id: personId(row.decidedById), name: row.decidedByName ?? row.decidedById };
 
 function executionOf(row: ConfirmationRow): Execution {
   const executeBy = present(row, 'executeBy');
@@ -103,13 +106,21 @@ function executionOf(row: ConfirmationRow): Execution {
       };
     case 'lapsed':
     case 'revoked':
-      return { status: row.executionStatus, at: present(row, 'executionAt'), executeBy, detail: row.executionDetail };
+      return {
+        status: row.executionStatus,
+        at: present(row, 'executionAt'),
+        executeBy,
+        detail: row.executionDetail,
+      };
     case 'none':
       throw new Error(`Confirmation ${row.id} is approved without a grant`);
   }
 }
 
-function present<Key extends keyof ConfirmationRow>(row: ConfirmationRow, key: Key): NonNullable<ConfirmationRow[Key]> {
+function present<Key extends keyof ConfirmationRow>(
+  row: ConfirmationRow,
+  key: Key,
+): NonNullable<ConfirmationRow[Key]> {
   const value = row[key];
   if (value === null || value === undefined) throw new Error(`Confirmation ${row.id} lacks ${key}`);
   return value as NonNullable<ConfirmationRow[Key]>;

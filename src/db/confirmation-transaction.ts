@@ -8,7 +8,7 @@ import { insertConfirmation } from './confirmation-insert.ts';
 import { readConfirmations } from './confirmation-reads.ts';
 import { confirmationOf, type VoteRow } from './confirmation-row.ts';
 import type { Connection } from './database.ts';
-import { wantVersion } from './delivery-store.ts';
+import { reachedNobody, wantVersion } from './delivery-store.ts';
 import { confirmations, gateControls, votes } from './schema/confirmations.ts';
 
 /** What a process may still send after its claim; past it, it gives up (INVARIANTS: claim + 10 s). */
@@ -19,7 +19,10 @@ const OVERDUE = sql`clock_timestamp() >= ${confirmations.decideBy}`;
 const NEXT_VERSION = sql`${confirmations.version} + 1`;
 
 /** The ledger's statements on one open transaction. Ids that changed are collected for the notification. */
-export function createLedgerTransaction(connection: Connection, changed: Set<ConfirmationId>): LedgerTransaction {
+export function createLedgerTransaction(
+  connection: Connection,
+  changed: Set<ConfirmationId>,
+): LedgerTransaction {
   /** One guarded UPDATE; the cards of the request follow in the same transaction. */
   async function guardedUpdate(
     id: ConfirmationId,
@@ -124,6 +127,8 @@ export function createLedgerTransaction(connection: Connection, changed: Set<Con
       };
       return (await guardedUpdate(id, set, eq(confirmations.executionStatus, move.from))) !== null;
     },
+
+    reachedNobody: (id) => reachedNobody(connection, id),
 
     async read(id) {
       const [request] = await readConfirmations(connection, eq(confirmations.id, id));
