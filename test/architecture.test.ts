@@ -55,7 +55,10 @@ describe('the architecture rules', () => {
     ['channels/index.ts', "import { slack } from './slack/index.ts';"],
     ['hooks/confirmation-gate.ts', "import type { ConfirmationGate } from '../src/confirmation/gate.ts';"],
     ['src/agent/invoke-tool.ts', 'await tool.execute(args);'],
-    ['src/hook/x.ts', '// biome-ignore lint/suspicious/noExplicitAny: a list of all.\nexport type AnyHook = Hook<any>;'],
+    [
+      'src/hook/x.ts',
+      '// biome-ignore lint/suspicious/noExplicitAny: a list of all.\nexport type AnyHook = Hook<any>;',
+    ],
     ['src/standin/slack/x.ts', "import type { Clock } from '../../clock.ts';"],
     ['src/audit/verify.ts', '/** In any case: any word, an enum say. */\n// as any other\n'],
   ])('allow %s what it needs', (path, text) => {
@@ -74,7 +77,10 @@ describe('the architecture rules', () => {
     ['any in a record', file('src/agent/x.ts', 'type X = Record<string, unknown> | any;')],
     ['any as the second of two', file('src/agent/x.ts', 'type X = Hook<string, any>;')],
     ['any without a reason', file('src/agent/x.ts', '// A list of all.\ntype X = Hook<any>;')],
-    ['a stand-in that knows what it checks', file('src/standin/x.ts', "import '../../channels/slack/limits.ts';")],
+    [
+      'a stand-in that knows what it checks',
+      file('src/standin/x.ts', "import '../../channels/slack/limits.ts';"),
+    ],
     ['an enum', file('src/agent/x.ts', 'export const enum Status { a }')],
     ['a default export', file('src/agent/x.ts', 'export default {};')],
     ['an unfinished piece', file('src/agent/x.ts', `// ${'TO'}${'DO'}: later`)],
