@@ -65,7 +65,7 @@ export interface LedgerTransaction {
   ): Promise<{ readonly executeBy: Date; readonly sendBy: Date } | null>;
   /** Moves the execution on; false, and nothing changed, unless it is in `from` now. */
   moveExecution(id: ConfirmationId, move: ExecutionMove): Promise<boolean>;
-  /** Whether no card of the request stands or may stand in a chat; none can begin to be sent until this transaction ends. */
+  /** Whether no card of the request stands, or may stand, in any chat; none can be sent before this ends. */
   reachedNobody(id: ConfirmationId): Promise<boolean>;
   /** The request as this transaction sees it now. */
   read(id: ConfirmationId): Promise<ConfirmationRequest>;

@@ -3,8 +3,8 @@ import { decided } from './decision-event.ts';
 import type { ConfirmationLedger, LedgerTransaction } from './ledger.ts';
 
 /**
- * Closes a request that nobody could be asked about. Only a pending one without votes, of which no card was sent or
- * possibly sent: both are checked here, holding its rows. Returns whether it was closed.
+ * Closes a request that nobody could be asked about: pending, without votes, and without a card that was sent or
+ * possibly sent. Returns whether it was closed.
  */
 export function closeUndeliverable(
   input: { readonly id: ConfirmationId; readonly reason: string },
