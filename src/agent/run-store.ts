@@ -1,0 +1,85 @@
+import type { PersonRef } from '../confirmation/confirmation-request.ts';
+import type { AgentId, ConfirmationId, InvocationId, RunId } from '../ids.ts';
+import type { PlanNode } from './plan.ts';
+import type { Run, RunEvent } from './run.ts';
+import type { RunRecord } from './run-record.ts';
+
+/** What never changes about a run. */
+export interface RunFacts {
+  readonly id: RunId;
+  readonly organization: string;
+  readonly agent: AgentId;
+  readonly executor: Run['executor'];
+  readonly input: string;
+  /** Null for the ReAct executor. */
+  readonly plan: readonly PlanNode[] | null;
+  readonly session: string;
+  readonly requester: PersonRef | null;
+  readonly requesterNamedByAgent: boolean;
+  readonly evaluation: boolean;
+  readonly apiKeyId: string | null;
+  readonly parent: { readonly run: RunId; readonly invocation: InvocationId } | null;
+  /** How many runs stand above this one. */
+  readonly depth: number;
+}
+
+/** The right to work on a run until it is over, unless renewed. A later holder has a higher fencing token. */
+export interface RunLease {
+  readonly run: RunId;
+  readonly fencingToken: number;
+}
+
+export interface RunStore {
+  /** Stores a run with its first event, leased to `owner`. For a delegate's run that exists already: null. */
+  create(facts: RunFacts, owner: LeaseTerm): Promise<RunLease | null>;
+  find(id: RunId): Promise<Run | null>;
+  statusOf(id: RunId): Promise<Run['status'] | null>;
+  /** Of these runs, the ones that are finished or wait. One query for all who wait in this process. */
+  restingAmong(ids: readonly RunId[]): Promise<ReadonlyMap<RunId, Run['status']>>;
+  childOf(invocation: InvocationId): Promise<RunId | null>;
+  eventsAfter(id: RunId, afterSeq: number, limit: number): Promise<readonly RunEvent[]>;
+  /** Asks whoever works on it to stop it; false where it is finished or unknown. */
+  requestCancel(id: RunId): Promise<boolean>;
+  cancelRequestedAmong(ids: readonly RunId[]): Promise<readonly RunId[]>;
+  /** Takes up to `limit` open runs that nobody works on. `everything`: also those under somebody's lease. */
+  takeOver(
+    owner: LeaseTerm & { readonly limit: number; readonly everything: boolean },
+  ): Promise<readonly RunLease[]>;
+  /** Prolongs the leases; answers those that are still held. */
+  renew(leases: readonly RunLease[], owner: LeaseTerm): Promise<ReadonlySet<RunId>>;
+  record(lease: RunLease): RunRecord;
+}
+
+export interface LeaseTerm {
+  /** Names this process. */
+  readonly owner: string;
+  readonly leaseMs: number;
+}
+
+/** What the hooks of `SessionStart` gave a session; asked for once. */
+export interface SessionStore {
+  /** `asked`: the caller is the one who has to run the hooks, and then to `keep` what they gave. */
+  open(input: {
+    readonly agent: AgentId;
+    readonly session: string;
+    readonly run: RunId;
+    readonly askWithinMs: number;
+  }): Promise<
+    | { readonly kind: 'known'; readonly context: readonly string[] }
+    | { readonly kind: 'asked' }
+    | { readonly kind: 'being-asked' }
+  >;
+  keep(input: {
+    readonly agent: AgentId;
+    readonly session: string;
+    readonly run: RunId;
+    readonly context: readonly string[];
+  }): Promise<void>;
+}
+
+/** What another process changed. May be lost; the rows are the truth and a poll is the safety net. */
+export interface RunSignals {
+  onRun(listener: (id: RunId) => void): () => void;
+  onConfirmation(listener: (id: ConfirmationId) => void): () => void;
+  onReconnect(listener: () => void): () => void;
+}
