@@ -141,6 +141,11 @@ export function createOpenApi(input: {
   app.post('/open-apis/im/v1/messages', route('create', create));
   app.patch('/open-apis/im/v1/messages/:messageId', route('patch', patch));
   app.post('/open-apis/im/v1/messages/:messageId/reply', route('reply', reply));
+  app.get('/open-apis/bot/v3/info', async (request, response) => {
+    const bot = { activate_status: 2, app_name: 'Countersign', avatar_url: '', open_id: 'ou_bot' };
+    const { status, body } = unauthorized(request) ?? { status: 200, body: { code: 0, msg: 'ok', bot } };
+    return response.status(status).send(body);
+  });
   return { app, revokeTokens: () => tokens.clear() };
 }
 
