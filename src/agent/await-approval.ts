@@ -1,8 +1,5 @@
 import { type Clock, sleep } from '../clock.ts';
-import type {
-  ClosedConfirmationRequest,
-  ConfirmationRequest,
-} from '../confirmation/confirmation-request.ts';
+import type { ClosedConfirmationRequest, ConfirmationRequest } from '../confirmation/confirmation-request.ts';
 import type { ConfirmationId } from '../ids.ts';
 import type { CallScope, OpenCall } from './call-scope.ts';
 import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
@@ -59,7 +56,11 @@ async function awaitDecision(
 ): Promise<ClosedConfirmationRequest | null> {
   for (;;) {
     try {
-      const request = await confirmations.wait({ id, timeoutMs: Number.POSITIVE_INFINITY, signal: scope.signal });
+      const request = await confirmations.wait({
+        id,
+        timeoutMs: Number.POSITIVE_INFINITY,
+        signal: scope.signal,
+      });
       throwIfSuspended(scope.signal);
       if (request === null) return null;
       // A cancelled run withdraws what is still open; the answer is then read like any other.
@@ -111,7 +112,10 @@ async function claimGrant(
         await waitForWindow(outcome.request, clock, scope.signal);
         break;
       default:
-        logger.error({ confirmation: id, code: outcome.code }, 'the grant was refused; the call does not run');
+        logger.error(
+          { confirmation: id, code: outcome.code },
+          'the grant was refused; the call does not run',
+        );
         return blocked('gate_unavailable', null);
     }
   }
@@ -123,24 +127,24 @@ function sendWindowMs(request: ConfirmationRequest, sendBy: Date): number {
   return sendBy.getTime() - request.execution.at.getTime();
 }
 
-async function waitForWindow(
-  request: ConfirmationRequest,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<void> {
+async function waitForWindow(request: ConfirmationRequest, clock: Clock, signal: AbortSignal): Promise<void> {
   const opensInMs =
     request.status === 'approved' && request.execution.status === 'unclaimed'
       ? request.execution.executableFrom.getTime() - clock.now()
       : 0;
   // In steps: the two clocks may differ, and the grant may be revoked meanwhile.
-  await sleep(clock, Math.min(Math.max(opensInMs, 200), 30_000), signal).catch(() => throwIfSuspended(signal));
+  await sleep(clock, Math.min(Math.max(opensInMs, 200), 30_000), signal).catch(() =>
+    throwIfSuspended(signal),
+  );
 }
 
 const isOpen = (request: ConfirmationRequest): boolean =>
-  request.status === 'pending' ||
-  (request.status === 'approved' && request.execution.status === 'unclaimed');
+  request.status === 'pending' || (request.status === 'approved' && request.execution.status === 'unclaimed');
 
-const blocked = (code: keyof typeof BLOCK_MESSAGES | BlockedCall['code'], reason: string | null): Approval => ({
+const blocked = (
+  code: keyof typeof BLOCK_MESSAGES | BlockedCall['code'],
+  reason: string | null,
+): Approval => ({
   kind: 'blocked',
   blocked: {
     code,

@@ -3,8 +3,15 @@ import { type Clock, sleep } from '../clock.ts';
 import { ERRORS, type ErrorCode } from '../errors.ts';
 import { dispatchPostToolUse } from '../hook/dispatch-post-tool-use.ts';
 import { dispatchToolSettled } from '../hook/dispatch-tool-settled.ts';
+import type { SideEffect } from '../hook/side-effect.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import { type CallScope, digestOfCall, hookContextOf, type OpenCall, type SettledCall } from './call-scope.ts';
+import {
+  type CallScope,
+  digestOfCall,
+  hookContextOf,
+  type OpenCall,
+  type SettledCall,
+} from './call-scope.ts';
 import { actorOfRun, hookFailureRecorder, type InvokePorts } from './invoke-ports.ts';
 import {
   type BlockedCall,
@@ -14,6 +21,7 @@ import {
   unknownObservation,
 } from './observation.ts';
 import { type InvocationError, LeaseLost } from './run-record.ts';
+import { throwIfSuspended } from './run-stop.ts';
 import type { ToolOutcome } from './tool.ts';
 import { resultText } from './tool-result.ts';
 
@@ -98,7 +106,10 @@ async function recordReceipt(
       confirmations.recordOutcome({ id, actor: actorOfRun(scope), status, detail: error?.message ?? null }),
     );
     if (receipt.kind === 'recorded') return;
-    logger.warn({ confirmation: id, invocation: call.id, receipt: receipt.kind }, 'the outcome was not taken');
+    logger.warn(
+      { confirmation: id, invocation: call.id, receipt: receipt.kind },
+      'the outcome was not taken',
+    );
   } catch (error) {
     // The request becomes `unknown` by itself and a person looks; the invocation holds what is known.
     logger.error({ err: error, confirmation: id, invocation: call.id }, 'the outcome cannot be recorded');
@@ -110,12 +121,15 @@ async function viewOf(
   outcome: ExecutedOutcome,
   scope: CallScope,
   ports: InvokePorts,
-): Promise<{ view: string; sideEffects: readonly string[] }> {
+): Promise<{ view: string; sideEffects: readonly SideEffect[] }> {
   if (outcome.status === 'unknown') {
     return { view: unknownObservation(outcome.error.message), sideEffects: [] };
   }
   if (outcome.status === 'failed' && outcome.result === null) {
-    return { view: failedObservation(errorCodeOf(outcome.error), outcome.error.message, null), sideEffects: [] };
+    return {
+      view: failedObservation(errorCodeOf(outcome.error), outcome.error.message, null),
+      sideEffects: [],
+    };
   }
   const { view, sideEffects } = await dispatchPostToolUse({
     registry: scope.hooks,
@@ -124,6 +138,8 @@ async function viewOf(
     clock: ports.clock,
     onHookFailed: hookFailureRecorder(ports.audit, scope),
   });
+  // A view withheld only because this process stops is not what the model should see.
+  throwIfSuspended(scope.signal);
   if (outcome.status === 'succeeded') return { view, sideEffects };
   return { view: failedObservation(errorCodeOf(outcome.error), outcome.error.message, view), sideEffects };
 }
@@ -179,10 +195,7 @@ async function observe(
   call: OpenCall,
   scope: CallScope,
   ports: InvokePorts,
-  settlement: Omit<
-    Parameters<typeof dispatchToolSettled>[0]['context']['settlement'],
-    'confirmationId'
-  >,
+  settlement: Omit<Parameters<typeof dispatchToolSettled>[0]['context']['settlement'], 'confirmationId'>,
 ): Promise<void> {
   try {
     await dispatchToolSettled({
@@ -191,7 +204,6 @@ async function observe(
         ...hookContextOf(call, scope),
         settlement: { ...settlement, confirmationId: call.confirmation },
       },
-      signal: scope.signal,
       clock: ports.clock,
       onHookFailed: hookFailureRecorder(ports.audit, scope),
     });

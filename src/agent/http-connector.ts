@@ -6,7 +6,10 @@ import { parseToolResult } from './tool-result.ts';
 
 /** How much of an answer is kept. */
 const MAX_BODY_BYTES = 1024 * 1024;
-const HEADERS_OF_OURS = { accept: 'application/json, text/plain;q=0.9, */*;q=0.1', 'accept-encoding': 'identity' };
+const HEADERS_OF_OURS = {
+  accept: 'application/json, text/plain;q=0.9, */*;q=0.1',
+  'accept-encoding': 'identity',
+};
 
 /**
  * Runs one tool of an HTTP connector: arguments as the JSON body (`GET`: as the query), the invocation id as

@@ -66,7 +66,10 @@ export function exchangeHttp(input: HttpRequest): Promise<HttpExchange> {
 }
 
 /** Reads at most `maxBytes` of the answer. Rejects when the connection breaks before the end that was announced. */
-async function readBounded(response: IncomingMessage, maxBytes: number): Promise<{ text: string; cut: boolean }> {
+async function readBounded(
+  response: IncomingMessage,
+  maxBytes: number,
+): Promise<{ text: string; cut: boolean }> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {

@@ -6,10 +6,7 @@ import type { CallScope } from './call-scope.ts';
 
 /** What `invoke-tool` reaches beyond the run itself. */
 export interface InvokePorts {
-  readonly confirmations: Pick<
-    ConfirmationService,
-    'get' | 'wait' | 'claim' | 'recordOutcome' | 'cancel'
-  >;
+  readonly confirmations: Pick<ConfirmationService, 'get' | 'wait' | 'claim' | 'recordOutcome' | 'cancel'>;
   readonly audit: AuditRecorder;
   readonly clock: Clock;
   readonly logger: AgentLogger;

@@ -1,3 +1,4 @@
+import type { SideEffect } from '../hook/side-effect.ts';
 import type { ConfirmationId, InvocationId, RunId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { ChatMessage } from './chat-message.ts';
@@ -40,7 +41,7 @@ export interface InvocationLog {
     readonly id: InvocationId;
     readonly confirmation: ConfirmationId;
     readonly args: JsonObject;
-    readonly sideEffects: readonly string[];
+    readonly sideEffects: readonly SideEffect[];
   }): Promise<void>;
   decided(input: {
     readonly id: InvocationId;
@@ -52,7 +53,7 @@ export interface InvocationLog {
   executing(input: {
     readonly id: InvocationId;
     readonly args: JsonObject;
-    readonly sideEffects: readonly string[];
+    readonly sideEffects: readonly SideEffect[];
   }): Promise<void>;
   /** The delegate's run that this invocation waits for is itself waiting, or no longer. */
   delegateWaiting(input: { readonly id: InvocationId; readonly waiting: boolean }): Promise<void>;
@@ -69,7 +70,7 @@ export interface InvocationLog {
     readonly status: SettledStatus;
     readonly error: InvocationError | null;
     readonly view: string;
-    readonly sideEffects: readonly string[];
+    readonly sideEffects: readonly SideEffect[];
   }): Promise<void>;
   /** The request that the gate stored for this invocation, where a crash kept us from noting it. */
   confirmationOf(id: InvocationId): Promise<ConfirmationId | null>;
@@ -116,7 +117,7 @@ export interface StoredInvocation {
   readonly result: JsonValue;
   readonly view: string | null;
   readonly error: InvocationError | null;
-  readonly sideEffects: readonly string[];
+  readonly sideEffects: readonly SideEffect[];
   readonly executingAt: Date | null;
 }
 

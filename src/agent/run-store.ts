@@ -42,7 +42,9 @@ export interface RunStore {
   requestCancel(id: RunId): Promise<boolean>;
   cancelRequestedAmong(ids: readonly RunId[]): Promise<readonly RunId[]>;
   /** Takes up to `limit` open runs that nobody works on. `everything`: also those under somebody's lease. */
-  takeOver(owner: LeaseTerm & { readonly limit: number; readonly everything: boolean }): Promise<readonly RunLease[]>;
+  takeOver(
+    owner: LeaseTerm & { readonly limit: number; readonly everything: boolean },
+  ): Promise<readonly RunLease[]>;
   /** Prolongs the leases; answers those that are still held. */
   renew(leases: readonly RunLease[], owner: LeaseTerm): Promise<ReadonlySet<RunId>>;
   record(lease: RunLease): RunRecord;

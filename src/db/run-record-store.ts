@@ -170,7 +170,7 @@ export class RunRecordStore implements RunRecord {
       invocation: input.id,
       status: input.status,
       code: input.error?.code ?? null,
-      ...(sideEffects.length > 0 && { sideEffects }),
+      ...(sideEffects.length > 0 && { sideEffects: sideEffects.map((effect) => ({ ...effect })) }),
     };
     return this.#write([{ kind: 'tool.finished', data }], (transaction) =>
       this.#change(transaction, input.id, {

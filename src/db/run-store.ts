@@ -112,7 +112,9 @@ export function createRunStore(database: Database): RunStore {
 
     takeOver: ({ owner, leaseMs, limit, everything }) =>
       database.transaction(async (transaction) => {
-        const free = everything ? sql`true` : or(isNull(runs.leaseUntil), lt(runs.leaseUntil, sql`clock_timestamp()`));
+        const free = everything
+          ? sql`true`
+          : or(isNull(runs.leaseUntil), lt(runs.leaseUntil, sql`clock_timestamp()`));
         const candidates = await transaction
           .select({ id: runs.id })
           .from(runs)
@@ -120,7 +122,12 @@ export function createRunStore(database: Database): RunStore {
           .orderBy(asc(runs.createdAt))
           .limit(limit)
           .for('update', { skipLocked: true });
-        return takeUp(transaction, candidates.map((row) => row.id), owner, leaseMs);
+        return takeUp(
+          transaction,
+          candidates.map((row) => row.id),
+          owner,
+          leaseMs,
+        );
       }),
 
     async renew(leases, { owner, leaseMs }) {
@@ -128,7 +135,15 @@ export function createRunStore(database: Database): RunStore {
       const rows = await connection
         .update(runs)
         .set({ leaseUntil: after(leaseMs) })
-        .where(and(inArray(runs.id, leases.map((lease) => lease.run)), eq(runs.leaseOwner, owner)))
+        .where(
+          and(
+            inArray(
+              runs.id,
+              leases.map((lease) => lease.run),
+            ),
+            eq(runs.leaseOwner, owner),
+          ),
+        )
         .returning({ id: runs.id, fencingToken: runs.fencingToken });
       const tokens = new Map(rows.map((row) => [row.id, row.fencingToken]));
       return new Set(

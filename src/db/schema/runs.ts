@@ -13,6 +13,7 @@ import type { ChatMessage } from '../../agent/chat-message.ts';
 import type { PlanNode } from '../../agent/plan.ts';
 import type { InvocationStatus, Run, RunEvent, RunStatus } from '../../agent/run.ts';
 import type { InvocationPhase } from '../../agent/run-record.ts';
+import type { SideEffect } from '../../hook/side-effect.ts';
 import type { AgentId, ConfirmationId, InvocationId, PersonId, RunId } from '../../ids.ts';
 import type { JsonObject } from '../../json.ts';
 
@@ -77,7 +78,7 @@ export const invocations = pgTable('invocations', {
   view: text('view'),
   errorCode: text('error_code'),
   errorMessage: text('error_message'),
-  sideEffects: jsonb('side_effects').$type<readonly string[]>().notNull(),
+  sideEffects: jsonb('side_effects').$type<readonly SideEffect[]>().notNull(),
   createdAt: time('created_at').notNull(),
   executingAt: time('executing_at'),
   finishedAt: time('finished_at'),
