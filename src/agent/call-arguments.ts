@@ -7,6 +7,9 @@ import type { Tool } from './tool.ts';
 export function readArguments(given: ProposedCall['arguments']): ParsedJson {
   // Models send nothing at all for a tool without arguments.
   if (given.kind === 'text') return parseArguments(given.text.trim() === '' ? '{}' : given.text);
+  if (given.kind === 'refused') {
+    return { kind: 'refused', code: 'invalid_arguments', message: given.message };
+  }
   const fault = faultOfArguments(given.args);
   return fault === null
     ? { kind: 'parsed', value: given.args }

@@ -32,7 +32,9 @@ export interface ProposedCall {
   /** As the model wrote them, or as a plan gave them. */
   readonly arguments:
     | { readonly kind: 'text'; readonly text: string }
-    | { readonly kind: 'object'; readonly args: JsonObject };
+    | { readonly kind: 'object'; readonly args: JsonObject }
+    /** A plan whose references lead nowhere. */
+    | { readonly kind: 'refused'; readonly message: string };
 }
 
 /** How a call ended. */

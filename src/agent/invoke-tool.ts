@@ -16,7 +16,6 @@ import { endBlocked, endExecuted, endStubbed, executedOutcomeOf } from './end-ca
 import { endSpent } from './end-spent.ts';
 import { actorOfRun, hookFailureRecorder, type InvokePorts } from './invoke-ports.ts';
 import { BLOCK_MESSAGES, type BlockedCall, REJECTED_BEFORE } from './observation.ts';
-import { LeaseLost } from './run-record.ts';
 import { throwIfSuspended } from './run-stop.ts';
 import { SEND_WITHIN_MS } from './send-window.ts';
 import type { Tool, ToolOutcome } from './tool.ts';
@@ -179,7 +178,7 @@ export async function run(
   return endExecuted(call, executedOutcomeOf(outcome), scope, ports);
 }
 
-/** The only place that calls a tool. Never throws but for a delegate's run that is suspended with ours. */
+/** The only place that calls a tool. Throws only for a tool that can be joined again: a delegate's run. */
 async function execute(
   call: OpenCall,
   tool: Tool,
@@ -195,8 +194,8 @@ async function execute(
     const execution = tool.execute({ args: call.args, invocationId: call.id, signal: time.signal });
     return await Promise.race([execution, timedOut(time.signal, clock)]);
   } catch (error) {
-    if (tool.joinsRunning) throwIfSuspended(scope.signal);
-    if (error instanceof LeaseLost) throw error;
+    // It can be joined again, so whatever broke our waiting says nothing about it.
+    if (tool.joinsRunning) throw error;
     logger.error(
       { err: error, invocation: call.id, tool: tool.name },
       'the tool threw; its outcome is unknown',

@@ -18,6 +18,8 @@ export interface RunRecord extends InvocationLog {
   modelDelta(text: string): Promise<void>;
   /** A node of a plan that will not run. */
   skip(invocation: SkippedInvocation): Promise<void>;
+  /** A node that was blocked, under a plan that goes on without it. */
+  markSkipped(id: InvocationId): Promise<void>;
   /** A node of unknown outcome holds its dependents; the run reads `waiting` meanwhile. */
   setHolding(holding: boolean): Promise<void>;
   /** What a person said became of an invocation of unknown outcome. */
@@ -27,8 +29,10 @@ export interface RunRecord extends InvocationLog {
     readonly error: InvocationError | null;
   }): Promise<void>;
   finish(end: RunEnd): Promise<void>;
-  /** Gives the run up as it is, for the next worker; counts a fault where it was one. Returns the faults so far. */
-  release(input: { readonly fault: boolean }): Promise<number>;
+  /** How many faults workers met on this run so far. */
+  faults(): Promise<number>;
+  /** Gives the run up as it is, for the next worker; counts a fault where it was one. */
+  release(input: { readonly fault: boolean }): Promise<void>;
 }
 
 /** What `invoke-tool` records about a call, step by step. A throw before `executing` means: it does not run. */

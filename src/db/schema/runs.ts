@@ -19,6 +19,11 @@ import type { JsonObject } from '../../json.ts';
 
 const time = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' });
 
+export const runWorkers = pgTable('run_workers', {
+  owner: text('owner').primaryKey(),
+  leaseUntil: time('lease_until').notNull(),
+});
+
 export const runs = pgTable('runs', {
   id: uuid('id').$type<RunId>().primaryKey(),
   organization: text('organization').notNull(),
@@ -44,7 +49,6 @@ export const runs = pgTable('runs', {
   cancelRequestedAt: time('cancel_requested_at'),
   faults: integer('faults').notNull().default(0),
   leaseOwner: text('lease_owner'),
-  leaseUntil: time('lease_until'),
   fencingToken: bigint('fencing_token', { mode: 'number' }).notNull().default(0),
   createdAt: time('created_at').notNull(),
   finishedAt: time('finished_at'),
