@@ -35,6 +35,7 @@ export interface HookSources {
 export class AgentDirectory {
   readonly faults: readonly string[];
   readonly #setups: ReadonlyMap<AgentId, AgentSetup>;
+  readonly #configured: ReadonlySet<AgentId>;
   readonly #unknownAgentHooks: HookRegistry;
 
   constructor(
@@ -63,11 +64,16 @@ export class AgentDirectory {
     }
     this.faults = faults;
     this.#setups = setups;
+    this.#configured = new Set(config.agents.map((agent) => agent.id));
     this.#unknownAgentHooks = registryFor(null, sources);
   }
 
   find(id: AgentId): AgentSetup | null {
     return this.#setups.get(id) ?? null;
+  }
+
+  isConfigured(id: AgentId): boolean {
+    return this.#configured.has(id);
   }
 
   /** The hooks for a call of an outside agent: its own where it is configured, the gate alone where it is not. */

@@ -174,17 +174,12 @@ export async function run(
     const code = inTime ? 'cancelled' : 'lapsed';
     return endBlocked(call, blockedBy(code, BLOCK_MESSAGES[code]), scope, ports);
   }
-  const outcome = await execute(call, tool, scope, ports);
+  const outcome = await execute(call, tool, ports);
   return endExecuted(call, executedOutcomeOf(outcome), scope, ports);
 }
 
 /** The only place that calls a tool. Throws only for a tool that can be joined again: a delegate's run. */
-async function execute(
-  call: OpenCall,
-  tool: Tool,
-  scope: CallScope,
-  { clock, logger }: InvokePorts,
-): Promise<ToolOutcome> {
+async function execute(call: OpenCall, tool: Tool, { clock, logger }: InvokePorts): Promise<ToolOutcome> {
   const time = new AbortController();
   const cancelTimer =
     tool.timeoutMs === null

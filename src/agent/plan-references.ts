@@ -1,5 +1,5 @@
+import { valueAt } from '../confirmation/json-pointer.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import { resolvePointer } from './json-pointer.ts';
 
 /** `{"$from": "<node>", "path": "<JSON Pointer>"}` in a node's arguments: a value out of another node's result. */
 interface PlanReference {
@@ -29,8 +29,8 @@ export function resolveReferences(
     const reference = referenceIn(value);
     if (reference !== null) {
       const result = resultOf(reference.from);
-      const found = result === undefined ? null : resolvePointer(result, reference.path);
-      if (found?.kind === 'found') return found.value;
+      const found = result === undefined ? undefined : valueAt({ result }, `/result${reference.path}`);
+      if (found !== undefined) return found;
       message ??= `The result of node "${reference.from}" has nothing at "${reference.path}".`;
       return null;
     }

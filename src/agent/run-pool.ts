@@ -29,6 +29,7 @@ export class RunPool {
   readonly #clock: Clock;
   readonly #logger: AgentLogger;
   readonly #work: (record: RunRecord, stop: AbortController) => Promise<RunEnd>;
+  readonly #abandon: (record: RunRecord) => Promise<void>;
   readonly #onFinished: (record: RunRecord, end: RunEnd) => Promise<void>;
   /** Nobody else can have the database open: every other process is dead. */
   readonly #exclusive: boolean;
@@ -47,6 +48,8 @@ export class RunPool {
     readonly logger: AgentLogger;
     readonly exclusive: boolean;
     readonly work: (record: RunRecord, stop: AbortController) => Promise<RunEnd>;
+    /** Withdraws what a run that will not go on still asks of people. */
+    readonly abandon: (record: RunRecord) => Promise<void>;
     readonly onFinished: (record: RunRecord, end: RunEnd) => Promise<void>;
   }) {
     this.#owner = input.owner;
@@ -55,6 +58,7 @@ export class RunPool {
     this.#logger = input.logger;
     this.#exclusive = input.exclusive;
     this.#work = input.work;
+    this.#abandon = input.abandon;
     this.#onFinished = input.onFinished;
   }
 
@@ -100,7 +104,12 @@ export class RunPool {
 
   /** Begins to work on a run that this process holds. */
   begin(lease: RunLease): void {
-    if (this.#active.has(lease.run)) return;
+    const earlier = this.#active.get(lease.run);
+    if (earlier) {
+      // Given back a moment ago and taken again before its last lines ran.
+      void earlier.done.then(() => this.begin(lease));
+      return;
+    }
     const stop = new AbortController();
     if (this.#stopping) stop.abort(new RunStop('suspended'));
     const record = this.#store.record(lease);
@@ -123,7 +132,11 @@ export class RunPool {
 
   async #finish(record: RunRecord, end: RunEnd): Promise<void> {
     await record.finish(end);
-    await this.#onFinished(record, end);
+    try {
+      await this.#onFinished(record, end);
+    } catch (error) {
+      this.#logger.error({ err: error, run: record.run }, 'the end of a run is not on the audit log');
+    }
   }
 
   /** A run that did not come to its end here. Never throws: nobody waits for it. */
@@ -152,6 +165,7 @@ export class RunPool {
       await record.release({ fault: true });
       return;
     }
+    await this.#abandon(record);
     await this.#finish(
       record,
       failedRun('interrupted', `The service met a fault ${MAX_FAULTS} times while it worked on this run.`),

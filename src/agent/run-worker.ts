@@ -9,9 +9,10 @@ import { DagExecutor } from './dag-executor.ts';
 import { type Executor, failedRun } from './executor.ts';
 import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
 import { invokeTool } from './invoke-tool.ts';
+import { BLOCK_MESSAGES, blockedObservation } from './observation.ts';
 import { ReactExecutor } from './react-executor.ts';
 import { resumeCall } from './resume-call.ts';
-import type { RunEnd, RunProgress, RunRecord } from './run-record.ts';
+import type { RunEnd, RunRecord } from './run-record.ts';
 import { RunStop } from './run-stop.ts';
 import type { RunFacts, RunSignals, RunStore, SessionStore } from './run-store.ts';
 import type { RunWatcher } from './run-watcher.ts';
@@ -51,7 +52,7 @@ export async function workThrough(
   if (progress.cancelRequested) stop.abort(new RunStop('cancelled'));
   const setup = ports.agents.find(progress.facts.agent);
   if (setup === null) {
-    await withdrawOpen(progress, ports);
+    await withdrawOpen(record, ports);
     return failedRun('agent_unavailable', `The agent "${progress.facts.agent}" cannot be set up.`);
   }
   const scope = scopeOf(progress.facts, setup, record, stop.signal, ports);
@@ -71,7 +72,13 @@ export async function workThrough(
             ? invokeTool(proposed, within, ports)
             : resumeCall(proposed, stored, within, ports));
         } catch (error) {
-          stop.abort(new RunStop('suspended'));
+          if (!(error instanceof RunStop)) {
+            ports.logger.error(
+              { err: error, run: record.run },
+              'a call met a fault; its run is taken up again',
+            );
+            stop.abort(new RunStop('suspended'));
+          }
           throw error;
         }
       },
@@ -82,12 +89,21 @@ export async function workThrough(
   }
 }
 
-/** Withdraws the requests of a run that will not go on. */
-export async function withdrawOpen(progress: RunProgress, ports: InvokePorts): Promise<void> {
-  const actor = actorOfRun({ run: progress.facts.id, agent: progress.facts.agent });
-  for (const { phase, confirmation } of progress.invocations) {
+/** Withdraws what a run that will not go on still asks of people, and says so on its calls. */
+export async function withdrawOpen(record: RunRecord, ports: InvokePorts): Promise<void> {
+  const { facts, invocations } = await record.load();
+  const actor = actorOfRun({ run: facts.id, agent: facts.agent });
+  for (const { id, phase, confirmation, sideEffects } of invocations) {
     if (phase !== 'waiting' || confirmation === null) continue;
     await ports.confirmations.cancel({ id: confirmation, actor, reason: 'the run has failed' });
+    const blocked = { code: 'cancelled', message: BLOCK_MESSAGES.cancelled } as const;
+    await record.settled({
+      id,
+      status: 'blocked',
+      error: blocked,
+      view: blockedObservation({ ...blocked, reason: null, retryAfter: null }),
+      sideEffects,
+    });
   }
 }
 

@@ -155,22 +155,30 @@ export class Runs implements RunService {
   async #begin(facts: RunFacts): Promise<boolean> {
     const lease = await this.#ports.store.create(facts, this.#ports.pool.owner);
     if (lease === null) return false;
-    await recordRun(this.#ports.audit, 'run.started', facts.id, facts.agent, {
-      agent: facts.agent,
-      executor: facts.executor,
-      session: facts.session,
-      requester: facts.requester?.id ?? null,
-      parentRun: facts.parent?.run ?? null,
-      evaluation: facts.evaluation,
-      apiKey: facts.apiKeyId,
-    });
-    this.#ports.pool.begin(lease);
+    try {
+      await recordRun(this.#ports.audit, 'run.started', facts.id, facts.agent, {
+        agent: facts.agent,
+        executor: facts.executor,
+        session: facts.session,
+        requester: facts.requester?.id ?? null,
+        parentRun: facts.parent?.run ?? null,
+        evaluation: facts.evaluation,
+        apiKey: facts.apiKeyId,
+      });
+    } finally {
+      // The run exists and is ours, on the audit log or not.
+      this.#ports.pool.begin(lease);
+    }
     return true;
   }
 
   #setupFor({ agent, plan }: Pick<StartRun, 'agent' | 'plan'>): AgentSetup {
     const setup = this.#ports.agents.find(agent);
-    if (setup === null) throw new CountersignError('unknown_agent', `There is no agent named "${agent}".`);
+    if (setup === null) {
+      throw this.#ports.agents.isConfigured(agent)
+        ? new CountersignError('unavailable', `The agent "${agent}" cannot run: its hooks cannot be built.`)
+        : new CountersignError('unknown_agent', `There is no agent named "${agent}".`);
+    }
     if (plan !== null) {
       const fault = faultOfPlan(plan, {
         hasTool: (name) => setup.tools.some((tool) => tool.name === name),
