@@ -1,0 +1,32 @@
+import type { PolicyConfig, PolicyRule } from './config.ts';
+import type { Draft, Entry } from './draft.ts';
+import type { FaultCollector } from './fault-collector.ts';
+import { resolveRule } from './resolve-rule.ts';
+
+/** The policies with people and channels in the place of their names. */
+export interface ResolvedPolicies {
+  readonly policies: readonly Entry<PolicyConfig>[];
+  readonly defaultPolicy: Entry<PolicyRule> | null;
+}
+
+export function resolvePolicies(draft: Draft, collector: FaultCollector): ResolvedPolicies {
+  const { defaultPolicy } = draft;
+  return {
+    policies: draft.policies.map(({ path, value }) => ({
+      path,
+      value: {
+        id: value.id,
+        tools: value.tools,
+        when: value.when,
+        ...resolveRule(draft, path, value, collector),
+      },
+    })),
+    defaultPolicy:
+      defaultPolicy === null
+        ? null
+        : {
+            path: defaultPolicy.path,
+            value: resolveRule(draft, defaultPolicy.path, defaultPolicy.value, collector),
+          },
+  };
+}
