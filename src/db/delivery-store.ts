@@ -60,7 +60,10 @@ export async function wantVersion(
  * Whether no card of the request stands or may stand in any chat. Locks the deliveries, so that none can begin to be
  * sent before the surrounding transaction ends: what `closeUndeliverable` asks before it closes.
  */
-export async function reachedNobody(connection: Connection, confirmationId: ConfirmationId): Promise<boolean> {
+export async function reachedNobody(
+  connection: Connection,
+  confirmationId: ConfirmationId,
+): Promise<boolean> {
   const rows = await connection
     .select({ messageIds: deliveries.messageIds, unconfirmedSends: deliveries.unconfirmedSends })
     .from(deliveries)
