@@ -5,7 +5,9 @@ import { Command } from 'commander';
 import { packageRoot } from '../package-root.ts';
 
 /** Exit codes: 0 stopped in order, 2 the configuration is wrong, 1 anything else. */
-const { version } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
+const { version } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8')) as {
+  version: string;
+};
 
 const program = new Command('countersign')
   .description('A human-approval gate for agents, in the chat people already use.')

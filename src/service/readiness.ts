@@ -17,7 +17,9 @@ export const createReadiness = (input: {
         name: 'listener',
         // A lost listener makes waits slower and nothing wrong, so it does not take the service out of rotation.
         ready: true,
-        detail: database.notifier.connected ? 'notifications arrive' : 'notifications are lost; polling instead',
+        detail: database.notifier.connected
+          ? 'notifications arrive'
+          : 'notifications are lost; polling instead',
       },
       ...channels.map((channel) => ({ name: `channel ${channel.id}`, ...channel.health() })),
     ];

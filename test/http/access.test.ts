@@ -55,23 +55,279 @@ const post = (url: string, payload: object): InjectOptions => ({ method: 'POST',
 const MATRIX: readonly Row[] = [
   //                                                    keys ─────────────────────  people ─────────────────────────────────
   //                                                    procurement sales desk audit root  li.wei wang zhao chen owner lin sun he
-  ['ask', () => post('/v1/confirmations', { tool: 't', args: {}, agent: 'procurement' }), 200, 403, 403, 403, 200, 403, 403, 403, 403, 403, 403, 403, 403],
-  ['read one', (id) => get(`/v1/confirmations/${id}`), 200, 404, 200, 200, 200, 200, 200, 200, 200, 200, 200, 404, 403],
+  [
+    'ask',
+    () => post('/v1/confirmations', { tool: 't', args: {}, agent: 'procurement' }),
+    200,
+    403,
+    403,
+    403,
+    200,
+    403,
+    403,
+    403,
+    403,
+    403,
+    403,
+    403,
+    403,
+  ],
+  [
+    'read one',
+    (id) => get(`/v1/confirmations/${id}`),
+    200,
+    404,
+    200,
+    200,
+    200,
+    200,
+    200,
+    200,
+    200,
+    200,
+    200,
+    404,
+    403,
+  ],
   ['list', () => get('/v1/confirmations'), 403, 403, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 403],
-  ['claim', (id) => post(`/v1/confirmations/${id}/claim`, { args: {} }), 409, 404, 403, 403, 409, 403, 403, 403, 403, 403, 403, 403, 403],
-  ['outcome', (id) => post(`/v1/confirmations/${id}/outcome`, { status: 'failed' }), 409, 404, 403, 403, 409, 403, 403, 403, 403, 403, 403, 403, 403],
-  ['cancel', (id) => post(`/v1/confirmations/${id}/cancel`, {}), 200, 404, 200, 403, 200, 200, 403, 200, 403, 403, 200, 404, 403],
-  ['vote', (id, _run, argsDigest) => post(`/v1/confirmations/${id}/votes`, { verdict: 'approve', argsDigest }), 403, 403, 403, 403, 403, 200, 200, 403, 200, 403, 403, 403, 403],
-  ['settle', (id) => post(`/v1/confirmations/${id}/settlement`, { status: 'failed', detail: 'checked' }), 403, 403, 403, 403, 403, 409, 409, 403, 409, 403, 403, 403, 403],
-  ['start a run', () => post('/v1/runs', { agent: 'procurement', input: 'go' }), 202, 403, 403, 403, 202, 403, 403, 403, 403, 403, 202, 403, 403],
-  ['read a run', (_id, run) => get(`/v1/runs/${run}`), 200, 404, 200, 200, 200, 200, 404, 200, 200, 200, 200, 404, 403],
-  ['follow a run', (_id, run) => get(`/v1/runs/${run}/events`), 200, 404, 200, 200, 200, 200, 404, 200, 200, 200, 200, 404, 403],
-  ['cancel a run', (_id, run) => post(`/v1/runs/${run}/cancel`, {}), 200, 404, 200, 403, 200, 200, 404, 200, 403, 403, 200, 404, 403],
-  ['read the record', () => get('/v1/audit/events'), 403, 403, 403, 200, 200, 403, 403, 403, 200, 403, 200, 403, 403],
-  ['verify the record', () => get('/v1/audit/verify'), 403, 403, 403, 200, 200, 403, 403, 403, 200, 403, 200, 403, 403],
-  ['export the record', () => get('/v1/audit/export'), 403, 403, 403, 200, 200, 403, 403, 403, 200, 403, 200, 403, 403],
-  ['read the switch', () => get('/v1/read-only'), 403, 403, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 403],
-  ['turn the switch', () => ({ method: 'PUT', url: '/v1/read-only', payload: { scope: 'organization', readOnly: false } }), 403, 403, 403, 403, 200, 200, 403, 403, 403, 403, 200, 403, 403],
+  [
+    'claim',
+    (id) => post(`/v1/confirmations/${id}/claim`, { args: {} }),
+    409,
+    404,
+    403,
+    403,
+    409,
+    403,
+    403,
+    403,
+    403,
+    403,
+    403,
+    403,
+    403,
+  ],
+  [
+    'outcome',
+    (id) => post(`/v1/confirmations/${id}/outcome`, { status: 'failed' }),
+    409,
+    404,
+    403,
+    403,
+    409,
+    403,
+    403,
+    403,
+    403,
+    403,
+    403,
+    403,
+    403,
+  ],
+  [
+    'cancel',
+    (id) => post(`/v1/confirmations/${id}/cancel`, {}),
+    200,
+    404,
+    200,
+    403,
+    200,
+    200,
+    403,
+    200,
+    403,
+    403,
+    200,
+    404,
+    403,
+  ],
+  [
+    'vote',
+    (id, _run, argsDigest) => post(`/v1/confirmations/${id}/votes`, { verdict: 'approve', argsDigest }),
+    403,
+    403,
+    403,
+    403,
+    403,
+    200,
+    200,
+    403,
+    200,
+    403,
+    403,
+    403,
+    403,
+  ],
+  [
+    'settle',
+    (id) => post(`/v1/confirmations/${id}/settlement`, { status: 'failed', detail: 'checked' }),
+    403,
+    403,
+    403,
+    403,
+    403,
+    409,
+    409,
+    403,
+    409,
+    403,
+    403,
+    403,
+    403,
+  ],
+  [
+    'start a run',
+    () => post('/v1/runs', { agent: 'procurement', input: 'go' }),
+    202,
+    403,
+    403,
+    403,
+    202,
+    403,
+    403,
+    403,
+    403,
+    403,
+    202,
+    403,
+    403,
+  ],
+  [
+    'read a run',
+    (_id, run) => get(`/v1/runs/${run}`),
+    200,
+    404,
+    200,
+    200,
+    200,
+    200,
+    404,
+    200,
+    200,
+    200,
+    200,
+    404,
+    403,
+  ],
+  [
+    'follow a run',
+    (_id, run) => get(`/v1/runs/${run}/events`),
+    200,
+    404,
+    200,
+    200,
+    200,
+    200,
+    404,
+    200,
+    200,
+    200,
+    200,
+    404,
+    403,
+  ],
+  [
+    'cancel a run',
+    (_id, run) => post(`/v1/runs/${run}/cancel`, {}),
+    200,
+    404,
+    200,
+    403,
+    200,
+    200,
+    404,
+    200,
+    403,
+    403,
+    200,
+    404,
+    403,
+  ],
+  [
+    'read the record',
+    () => get('/v1/audit/events'),
+    403,
+    403,
+    403,
+    200,
+    200,
+    403,
+    403,
+    403,
+    200,
+    403,
+    200,
+    403,
+    403,
+  ],
+  [
+    'verify the record',
+    () => get('/v1/audit/verify'),
+    403,
+    403,
+    403,
+    200,
+    200,
+    403,
+    403,
+    403,
+    200,
+    403,
+    200,
+    403,
+    403,
+  ],
+  [
+    'export the record',
+    () => get('/v1/audit/export'),
+    403,
+    403,
+    403,
+    200,
+    200,
+    403,
+    403,
+    403,
+    200,
+    403,
+    200,
+    403,
+    403,
+  ],
+  [
+    'read the switch',
+    () => get('/v1/read-only'),
+    403,
+    403,
+    200,
+    200,
+    200,
+    200,
+    200,
+    200,
+    200,
+    200,
+    200,
+    200,
+    403,
+  ],
+  [
+    'turn the switch',
+    () => ({ method: 'PUT', url: '/v1/read-only', payload: { scope: 'organization', readOnly: false } }),
+    403,
+    403,
+    403,
+    403,
+    200,
+    200,
+    403,
+    403,
+    403,
+    403,
+    200,
+    403,
+    403,
+  ],
 ];
 
 async function subjects() {
@@ -88,50 +344,62 @@ describe('who may call what', () => {
     expect(routes).toBe(MATRIX.length);
   });
 
-  it.each(MATRIX)('%s: each caller gets in, is refused, or sees nothing', async (_name, call, ...statuses) => {
-    const answered: Record<string, number> = {};
-    for (const caller of CALLERS) {
-      const { id, run, argsDigest } = await subjects();
-      const response = await app.inject({ ...call(id, run, argsDigest), headers: as(caller) });
-      answered[caller] = response.statusCode;
-      if (response.statusCode >= 400) expectProblem(response);
-    }
-    expect(answered).toEqual(Object.fromEntries(CALLERS.map((caller, index) => [caller, statuses[index]])));
-  });
-
-  it.each(MATRIX)('%s: without a known key nobody gets in, and nothing is said about the id', async (_name, call) => {
-    const { id, run, argsDigest } = await subjects();
-    for (const authorization of [
-      undefined,
-      '',
-      'Bearer',
-      'Bearer wrong',
-      'Basic YTpi',
-      'api-key-of-root',
-      'Bearer api-key-of-root x',
-      'Bearer api-key-of-roo',
-    ]) {
-      const response = await app.inject({
-        ...call(id, run, argsDigest),
-        headers: authorization === undefined ? {} : { authorization },
-        remoteAddress: `10.0.0.${Math.floor(Math.random() * 250)}`,
-      });
-      expect(response.statusCode).toBe(401);
-      expect(expectProblem(response).code).toBe('unauthenticated');
-      expect(response.headers['www-authenticate']).toContain('Bearer');
-    }
-  });
-
-  it.each(MATRIX)('%s: an id that is none, and one that nobody has, are both answered 404', async (_name, call) => {
-    if (!call('{id}', '{id}', '').url?.toString().includes('{id}')) return;
-    for (const id of [UNKNOWN_ID, 'x', '0198C0DE-0000-7000-8000-000000000000', '%00', "1' or '1'='1"]) {
-      for (const caller of ['procurement', 'root', 'li.wei'] as const) {
-        const response = await app.inject({ ...call(encodeURI(id), encodeURI(id), 'sha256:0'), headers: as(caller) });
-        expect([403, 404]).toContain(response.statusCode);
-        expectProblem(response);
+  it.each(MATRIX)(
+    '%s: each caller gets in, is refused, or sees nothing',
+    async (_name, call, ...statuses) => {
+      const answered: Record<string, number> = {};
+      for (const caller of CALLERS) {
+        const { id, run, argsDigest } = await subjects();
+        const response = await app.inject({ ...call(id, run, argsDigest), headers: as(caller) });
+        answered[caller] = response.statusCode;
+        if (response.statusCode >= 400) expectProblem(response);
       }
-    }
-  });
+      expect(answered).toEqual(Object.fromEntries(CALLERS.map((caller, index) => [caller, statuses[index]])));
+    },
+  );
+
+  it.each(MATRIX)(
+    '%s: without a known key nobody gets in, and nothing is said about the id',
+    async (_name, call) => {
+      const { id, run, argsDigest } = await subjects();
+      for (const authorization of [
+        undefined,
+        '',
+        'Bearer',
+        'Bearer wrong',
+        'Basic YTpi',
+        'api-key-of-root',
+        'Bearer api-key-of-root x',
+        'Bearer api-key-of-roo',
+      ]) {
+        const response = await app.inject({
+          ...call(id, run, argsDigest),
+          headers: authorization === undefined ? {} : { authorization },
+          remoteAddress: `10.0.0.${Math.floor(Math.random() * 250)}`,
+        });
+        expect(response.statusCode).toBe(401);
+        expect(expectProblem(response).code).toBe('unauthenticated');
+        expect(response.headers['www-authenticate']).toContain('Bearer');
+      }
+    },
+  );
+
+  it.each(MATRIX)(
+    '%s: an id that is none, and one that nobody has, are both answered 404',
+    async (_name, call) => {
+      if (!call('{id}', '{id}', '').url?.toString().includes('{id}')) return;
+      for (const id of [UNKNOWN_ID, 'x', '0198C0DE-0000-7000-8000-000000000000', '%00', "1' or '1'='1"]) {
+        for (const caller of ['procurement', 'root', 'li.wei'] as const) {
+          const response = await app.inject({
+            ...call(encodeURI(id), encodeURI(id), 'sha256:0'),
+            headers: as(caller),
+          });
+          expect([403, 404]).toContain(response.statusCode);
+          expectProblem(response);
+        }
+      }
+    },
+  );
 });
 
 describe('what each caller sees', () => {
@@ -162,7 +430,10 @@ describe('what each caller sees', () => {
   it('lists for a person without a role only what concerns them', async () => {
     const { id } = await subjects();
     const ids = async (caller: string, query = '') => {
-      const response = await app.inject({ ...get(`/v1/confirmations?limit=200${query}`), headers: as(caller) });
+      const response = await app.inject({
+        ...get(`/v1/confirmations?limit=200${query}`),
+        headers: as(caller),
+      });
       return response.json().items.map((item: { id: string }) => item.id);
     };
     expect(await ids('zhao.min')).toContain(id);
@@ -190,7 +461,11 @@ describe('what each caller sees', () => {
   });
 });
 
-function expectProblem(response: { headers: Record<string, unknown>; statusCode: number; json: () => unknown }) {
+function expectProblem(response: {
+  headers: Record<string, unknown>;
+  statusCode: number;
+  json: () => unknown;
+}) {
   expect(response.headers['content-type']).toBe('application/problem+json');
   const problem = response.json() as Record<string, unknown>;
   expect(problem).toMatchObject({
