@@ -7,9 +7,11 @@ create table audit_chains (
   head text not null
 );
 
+-- Numbers the queue for the sequencer. Never cached by a session: within a chain the order must be that of the commits.
+create sequence audit_insert_order cache 1;
+
 create table audit_events (
   id uuid constraint audit_events_pk primary key,
-  insert_order bigint generated always as identity,
   at timestamptz not null,
   kind text not null,
   confirmation_id uuid,
@@ -23,11 +25,13 @@ create table audit_events (
   request_prev text not null,
   request_hash text not null,
   canonical text not null,
+  insert_order bigint default nextval('audit_insert_order'),
   seq bigint constraint audit_events_seq unique,
   prev_hash text,
   hash text,
   constraint audit_events_chain unique (chain, request_seq),
-  constraint audit_events_sequenced check ((seq is null) = (hash is null) and (seq is null) = (prev_hash is null))
+  constraint audit_events_sequenced check
+    ((seq is null) = (hash is null) and (seq is null) = (prev_hash is null) and (seq is null) = (insert_order is not null))
 );
 create index audit_events_confirmation on audit_events (confirmation_id) where confirmation_id is not null;
 create index audit_events_run on audit_events (run_id) where run_id is not null;
@@ -45,7 +49,8 @@ insert into audit_head default values;
 create function audit_events_guard() returns trigger language plpgsql as $$
 begin
   if tg_op = 'UPDATE' and old.seq is null and new.seq is not null
-     and (to_jsonb(new) - 'seq' - 'prev_hash' - 'hash') = (to_jsonb(old) - 'seq' - 'prev_hash' - 'hash') then
+     and (to_jsonb(new) - array['seq', 'prev_hash', 'hash', 'insert_order'])
+         = (to_jsonb(old) - array['seq', 'prev_hash', 'hash', 'insert_order']) then
     return new;
   end if;
   raise exception 'audit events are append-only: % refused', tg_op;

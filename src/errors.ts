@@ -34,7 +34,6 @@ export const ERRORS = {
     advice: 'An outcome is recorded once; settle an unknown one as a person.',
   },
   not_unknown: { retryable: false, advice: 'Only an execution whose outcome is unknown can be settled.' },
-  too_early: { retryable: true, advice: 'Wait until the earlier attempt can no longer be sent.' },
   reason_required: { retryable: true, advice: 'Say why, in the field `reason`.' },
   not_an_approver: { retryable: false, advice: 'Ask one of the approvers on the card.' },
   self_approval: { retryable: false, advice: 'Somebody other than the requester has to approve.' },

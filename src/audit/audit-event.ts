@@ -40,7 +40,12 @@ export interface NewAuditEvent {
   readonly confirmation: string | null;
   readonly run: string | null;
   readonly actor: AuditActor;
-  /** Times are strings; never a secret. */
+  /**
+   * Times are strings; never a secret. Verification compares two kinds with the request's row:
+   * `confirmation.requested` holds `argsDigest`, `confirmation.decided` holds `status` and should hold `code`,
+   * `reason` and `by` (`{id, name}` or null) as the row does. A person an event is about, who is not its actor, is
+   * `person` (an id): the filter of that name finds both.
+   */
   readonly data: JsonObject;
 }
 

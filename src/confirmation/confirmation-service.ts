@@ -14,6 +14,11 @@ import type { DeliveryRecord } from './delivery-record.ts';
 /** The core's door for every surface. What people may meet is a member of an outcome union; faults throw. */
 export interface ConfirmationService {
   get(id: ConfirmationId): Promise<ConfirmationRequest | null>;
+  /** The request that this API key made under this Idempotency-Key, and the digest of the body it came with. */
+  findByIdempotencyKey(
+    apiKeyId: string,
+    key: string,
+  ): Promise<{ readonly id: ConfirmationId; readonly bodyDigest: string } | null>;
   deliveriesOf(
     ids: readonly ConfirmationId[],
   ): Promise<ReadonlyMap<ConfirmationId, readonly DeliveryRecord[]>>;
@@ -135,7 +140,7 @@ export type SettleOutcome =
   | { readonly kind: 'settled'; readonly request: ConfirmationRequest }
   | {
       readonly kind: 'refused';
-      readonly code: 'not_unknown' | 'not_an_approver' | 'self_approval' | 'inactive_person' | 'too_early';
+      readonly code: 'not_unknown' | 'not_an_approver' | 'self_approval' | 'inactive_person';
       readonly request: ConfirmationRequest;
     }
   | { readonly kind: 'not-found' };
@@ -145,8 +150,10 @@ export interface ConfirmationFilter {
   readonly execution?: ExecutionStatus | undefined;
   readonly tool?: string | undefined;
   readonly agent?: string | undefined;
-  /** Requester, approver or voter. */
+  /** Requester, approver, voter, or owner of the agent. */
   readonly person?: string | undefined;
+  /** Only what concerns this person, in the same sense; beside `person`, so that both must hold. */
+  readonly visibleTo?: string | undefined;
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
   /** Text in tool, summary, requester, verification code or arguments. */

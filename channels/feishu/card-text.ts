@@ -1,0 +1,41 @@
+import type { Locale } from '../../src/locale.ts';
+
+/** The few words that only a Feishu card needs; everything else comes with the card. */
+export interface CardText {
+  readonly tool: string;
+  readonly agentsWords: string;
+  readonly labelled: (label: string, value: string) => string;
+  /** Takes the place of lines that found no room. */
+  readonly moreLines: (count: number) => string;
+  readonly notApprovableHere: string;
+  /** `text`, or its first `maxCharacters` code points and a visible mark of how much is missing. */
+  readonly cut: (text: string, maxCharacters: number) => string;
+}
+
+export const cardText: Readonly<Record<Locale, CardText>> = {
+  'zh-CN': {
+    tool: '工具',
+    agentsWords: '代理的原话（未经核实）',
+    labelled: (label, value) => `${label}：${value}`,
+    moreLines: (count) => `…… 另有 ${count} 项未在此显示，请打开完整请求查看`,
+    notApprovableHere: '此卡片无法完整显示决定所需的内容，因此不能在这里批准。请打开完整请求。',
+    cut: (text, max) => cutWith(text, max, (missing) => `……（还有 ${missing} 个字符未显示）`),
+  },
+  'en-US': {
+    tool: 'Tool',
+    agentsWords: "The agent's own words (not verified)",
+    labelled: (label, value) => `${label}: ${value}`,
+    moreLines: (count) => `… and ${count} more not shown here; open the full request to see them`,
+    notApprovableHere:
+      'This card cannot show in full what decides, so it cannot be approved here. Open the full request.',
+    cut: (text, max) => cutWith(text, max, (missing) => `… (${missing} more characters not shown)`),
+  },
+};
+
+function cutWith(text: string, maxCharacters: number, mark: (missing: number) => string): string {
+  // Code points never outnumber UTF-16 units, so most texts need no splitting at all.
+  if (text.length <= maxCharacters) return text;
+  const characters = Array.from(text);
+  if (characters.length <= maxCharacters) return text;
+  return characters.slice(0, maxCharacters).join('') + mark(characters.length - maxCharacters);
+}

@@ -1,0 +1,165 @@
+import type { Notice } from '../../src/channel/card.ts';
+import type {
+  Channel,
+  ChannelAnswer,
+  HttpAnswer,
+  InboundResult,
+  OutgoingUpdate,
+  SendOutcome,
+  UpdateOutcome,
+} from '../../src/channel/channel.ts';
+import type { ChannelInput, ChannelKind } from '../../src/channel/channel-kind.ts';
+import type { CallbackReply } from '../../src/channel/inbound-event.ts';
+import type { Locale } from '../../src/locale.ts';
+import { createFeishuClient } from './client.ts';
+import { type FeishuSettings, feishuIdentity, feishuSettings } from './config.ts';
+import { parseCallback } from './parse.ts';
+import { renderCard } from './render.ts';
+import { verifyCallback } from './verify.ts';
+
+/** Feishu and Lark, over webhooks: cards in one group, taps by signed callback. */
+export const feishuChannelKind: ChannelKind<FeishuSettings> = {
+  kind: 'feishu',
+  settings: feishuSettings,
+  identity: feishuIdentity,
+  secrets: ({ appSecret, encryptKey, verificationToken }) => [appSecret, encryptKey, verificationToken],
+  create: createFeishuChannel,
+};
+
+function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
+  const { settings, clock, locale } = input;
+  const logger = input.logger.child({ channel: input.id });
+  const client = createFeishuClient({ settings, clock, logger });
+  let state: 'new' | 'started' | 'stopped' = 'new';
+  let warmUp: Promise<void> | null = null;
+
+  async function changeCard(
+    change: Pick<OutgoingUpdate, 'messageId' | 'rendered' | 'signal'>,
+  ): Promise<UpdateOutcome> {
+    // The SDK and the platform take path segments as they come, so an id with a slash would reach another call.
+    if (!MESSAGE_ID.test(change.messageId)) return { kind: 'refused', error: 'not a Feishu message id' };
+    const result = await client.call({
+      method: 'PATCH',
+      path: `/open-apis/im/v1/messages/${change.messageId}`,
+      body: { content: change.rendered.payload },
+      signal: change.signal,
+    });
+    switch (result.kind) {
+      case 'done':
+        return { kind: 'updated' };
+      case 'uncertain':
+        // The same content again changes nothing.
+        return { kind: 'retry', error: result.error, retryAfterMs: null };
+      default:
+        return result;
+    }
+  }
+
+  return {
+    id: input.id,
+    kind: 'feishu',
+    locale,
+    address: { provider: 'feishu', app: settings.appId, tenant: settings.tenant, chat: settings.chat },
+
+    async start() {
+      // Not waited for: a platform that is down must not stop the start, and taps need no token.
+      warmUp = client.warmUp();
+      state = 'started';
+    },
+
+    async stop() {
+      state = 'stopped';
+      client.close();
+      await warmUp;
+    },
+
+    health() {
+      if (state !== 'started') return { ready: false, detail: state === 'new' ? 'not started' : 'stopped' };
+      const fault = client.credentialFault();
+      return fault
+        ? { ready: false, detail: `Feishu refuses the app's credentials: ${fault}` }
+        : { ready: true, detail: 'waits for callbacks' };
+    },
+
+    async receive(request): Promise<InboundResult> {
+      const verified = verifyCallback({ request, proof: settings, nowMs: clock.now() });
+      switch (verified.kind) {
+        case 'refused':
+          return verified;
+        case 'challenge':
+          return { kind: 'answered', answer: json({ challenge: verified.challenge }) };
+        case 'callback':
+          return { kind: 'event', event: parseCallback(verified.payload) };
+      }
+    },
+
+    reply: (_event, reply) => toast(reply, locale),
+
+    render: (card, token) => renderCard({ card, token, chat: settings.chat }),
+
+    async send({ id, rendered, attempt, signal }): Promise<SendOutcome> {
+      const result = await client.call({
+        method: 'POST',
+        path: '/open-apis/im/v1/messages',
+        params: { receive_id_type: 'chat_id' },
+        // The platform makes at most one message of one uuid within an hour, so a resend finds the first.
+        body: { receive_id: settings.chat, msg_type: 'interactive', content: rendered.payload, uuid: id },
+        signal,
+      });
+      if (result.kind !== 'done') return result;
+      const messageId = messageIdIn(result.data);
+      if (messageId === null)
+        return { kind: 'uncertain', error: 'Feishu took the card and named no message' };
+      // A message that an earlier attempt made still shows what that attempt drew.
+      const outcome = attempt > 1 ? await changeCard({ messageId, rendered, signal }) : null;
+      return outcome?.kind === 'retry'
+        ? { kind: 'uncertain', error: outcome.error }
+        : { kind: 'sent', messageId };
+    },
+
+    update: changeCard,
+  };
+}
+
+const MESSAGE_ID = /^om_[A-Za-z0-9_-]{1,128}$/;
+
+function messageIdIn(data: unknown): string | null {
+  if (typeof data !== 'object' || data === null || !('message_id' in data)) return null;
+  const { message_id: id } = data;
+  return typeof id === 'string' && MESSAGE_ID.test(id) ? id : null;
+}
+
+/**
+ * The answer within the platform's three seconds: always a toast and never a card. The delivery worker is the only
+ * writer of cards, since a card in the answer and a PATCH in flight overwrite each other.
+ */
+function toast(reply: CallbackReply, locale: Locale): ChannelAnswer {
+  const { level, text } = noticeOf(reply);
+  return {
+    answer: json({
+      toast: {
+        type: level,
+        content: text[locale],
+        i18n: { zh_cn: text['zh-CN'], en_us: text['en-US'] },
+      },
+    }),
+  };
+}
+
+function noticeOf(reply: CallbackReply): Notice {
+  switch (reply.kind) {
+    case 'notice':
+      return reply.notice;
+    case 'reason-missing':
+      return { level: 'warning', text: reply.notice.text };
+    case 'ask-reason':
+      // Nothing can be opened on a callback; a card that needs a reason carries the form from the start.
+      return { level: 'warning', text: reply.failure.text };
+  }
+}
+
+const json = (body: unknown): HttpAnswer => ({
+  status: 200,
+  contentType: 'application/json; charset=utf-8',
+  body: JSON.stringify(body),
+});

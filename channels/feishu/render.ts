@@ -1,0 +1,226 @@
+import type { Card, CardState, RenderedCard } from '../../src/channel/card.ts';
+import type { JsonObject } from '../../src/json.ts';
+import type { Verdict } from '../../src/verdict.ts';
+import { reasonRequired } from '../../src/verdict.ts';
+import { type CardText, cardText } from './card-text.ts';
+import { fitsMessage, MAX_REASON_LENGTH } from './limits.ts';
+
+/** The input of the reason form. */
+export const REASON_FIELD = 'reason';
+/** `approve.<token>` or `reject.<token>`: submit buttons carry no value, so the token is in the name. */
+export const SUBMIT_NAME = /^(approve|reject)(?:\.([A-Za-z0-9_-]{1,128}))?$/;
+
+/**
+ * Draws a card as Feishu card JSON 2.0, within 30 KB and 200 elements. What decides (tool and decisive lines) is
+ * shown in full and first; the rest gives way step by step, visibly. Where even that leaves no room for what
+ * decides, it is cut too and the card cannot be approved. Every text from outside is `plain_text`: Feishu's markdown
+ * would turn it into mentions and links.
+ */
+export function renderCard(input: {
+  readonly card: Card;
+  /** The delivery's opaque token, which the buttons carry. */
+  readonly token: string;
+  /** `oc_…`; counts towards the size of the request. */
+  readonly chat: string;
+}): RenderedCard {
+  for (const detail of [...DETAILS, ...DETAILS_WITHOUT_DECISIVE]) {
+    const drawn = draw(input.card, input.token, detail);
+    if (fitsMessage(drawn, input.chat))
+      return { payload: JSON.stringify(drawn), decisiveShown: detail.decisive === 'whole' };
+  }
+  throw new Error(`The card of request ${input.card.confirmationId} does not fit a Feishu message`);
+}
+
+/** How much of a card is drawn; lengths in code points. */
+interface Detail {
+  readonly decisive: 'whole' | { readonly characters: number; readonly lines: number };
+  readonly lines: number;
+  readonly lineCharacters: number;
+  readonly summaryCharacters: number;
+  readonly factCharacters: number;
+  readonly facts: number;
+}
+
+const ALL_FACTS = Number.POSITIVE_INFINITY;
+const DETAILS: readonly Detail[] = [
+  [60, 1500, 1500, 1200],
+  [60, 300, 600, 600],
+  [30, 100, 300, 300],
+  [10, 60, 120, 120],
+  [0, 0, 60, 80],
+].map(([lines = 0, lineCharacters = 0, summaryCharacters = 0, factCharacters = 0]) => ({
+  decisive: 'whole',
+  lines,
+  lineCharacters,
+  summaryCharacters,
+  factCharacters,
+  facts: ALL_FACTS,
+}));
+const DETAILS_WITHOUT_DECISIVE: readonly Detail[] = [
+  { lines: 10, characters: 300, facts: ALL_FACTS },
+  { lines: 10, characters: 80, facts: 15 },
+  { lines: 3, characters: 20, facts: 10 },
+].map(({ lines, characters, facts }) => ({
+  decisive: { characters, lines },
+  lines: 0,
+  lineCharacters: 0,
+  summaryCharacters: 40,
+  factCharacters: 60,
+  facts,
+}));
+
+function draw(card: Card, token: string, detail: Detail): JsonObject {
+  const text = cardText[card.locale];
+  const decisiveShown = detail.decisive === 'whole';
+  const body = [
+    ...decisiveElements(card, detail, text),
+    ...card.warnings.slice(0, 5).map((warning) => line(text.cut(warning, 300), { text_color: 'orange' })),
+    ...factElements(card.outcome, detail, text),
+    divider(),
+    ...factElements(card.facts, detail, text),
+    ...argumentElements(card, detail, text),
+    ...summaryElements(card, detail, text),
+    divider(),
+    ...actionElements(card, token, decisiveShown, text),
+    linkButton(card),
+  ];
+  return {
+    schema: '2.0',
+    config: {
+      // Needed before and after a change through the API.
+      update_multi: true,
+      // A forwarded copy is never brought to its final state, and must not decide.
+      enable_forward: false,
+      enable_forward_interaction: false,
+      width_mode: 'default',
+    },
+    header: {
+      template: HEADER_COLOURS[card.state],
+      title: plainText(text.cut(card.title, 200)),
+      text_tag_list: [{ tag: 'text_tag', text: plainText(card.verificationCode), color: 'neutral' }],
+    },
+    body: { elements: body },
+  };
+}
+
+const HEADER_COLOURS: Readonly<Record<CardState, string>> = {
+  pending: 'orange',
+  approved: 'turquoise',
+  executing: 'blue',
+  succeeded: 'green',
+  failed: 'red',
+  unknown: 'violet',
+  lapsed: 'grey',
+  revoked: 'grey',
+  rejected: 'red',
+  expired: 'grey',
+  cancelled: 'grey',
+  undeliverable: 'grey',
+};
+
+const LARGE = { text_size: 'heading-2' };
+
+function decisiveElements(card: Card, { decisive }: Detail, text: CardText): JsonObject[] {
+  const lines = [
+    { label: text.tool, value: card.tool },
+    ...card.lines.filter((candidate) => candidate.decisive),
+  ];
+  if (decisive === 'whole') return lines.map(({ label, value }) => line(text.labelled(label, value), LARGE));
+  const shown = lines.slice(0, decisive.lines);
+  return [
+    line(text.notApprovableHere, { text_color: 'red' }),
+    ...shown.map(({ label, value }) =>
+      line(text.labelled(text.cut(label, decisive.characters), text.cut(value, decisive.characters)), LARGE),
+    ),
+    ...restMark(lines.length - shown.length, text),
+  ];
+}
+
+function argumentElements(card: Card, detail: Detail, text: CardText): JsonObject[] {
+  const lines = card.lines.filter(({ decisive }) => !decisive);
+  const shown = lines.slice(0, detail.lines);
+  return [
+    ...shown.map(({ label, value }) =>
+      line(text.labelled(text.cut(label, 100), text.cut(value, detail.lineCharacters))),
+    ),
+    ...restMark(lines.length - shown.length, text),
+  ];
+}
+
+function factElements(facts: Card['facts'], detail: Detail, text: CardText): JsonObject[] {
+  return facts
+    .slice(0, detail.facts)
+    .map(({ label, value }) => line(text.labelled(label, text.cut(value, detail.factCharacters))));
+}
+
+function summaryElements(card: Card, detail: Detail, text: CardText): JsonObject[] {
+  if (card.summary === null) return [];
+  return [
+    line(text.agentsWords, { text_size: 'notation', text_color: 'grey' }),
+    line(`“${text.cut(card.summary, detail.summaryCharacters)}”`, { text_color: 'grey' }),
+  ];
+}
+
+const restMark = (count: number, text: CardText): JsonObject[] =>
+  count > 0 ? [line(text.moreLines(count), { text_color: 'grey' })] : [];
+
+/**
+ * A verdict that needs no reason is a plain button, where one tap decides. Those that need one share a form with one
+ * input. The input is not `required`: an empty reason is answered by our own toast, on every client alike.
+ */
+function actionElements(card: Card, token: string, decisiveShown: boolean, text: CardText): JsonObject[] {
+  const { actions } = card;
+  if (actions.kind === 'none') return [];
+  const approvable = actions.approvable && decisiveShown;
+  const offered: readonly Verdict[] = approvable ? ['approve', 'reject'] : ['reject'];
+  const button = (verdict: Verdict): JsonObject => ({
+    tag: 'button',
+    type: verdict === 'approve' ? 'primary_filled' : 'danger',
+    text: plainText(actions.labels[verdict]),
+  });
+  const plain = offered
+    .filter((verdict) => !reasonRequired(actions.reason, verdict))
+    .map((verdict) => ({
+      ...button(verdict),
+      behaviors: [
+        { type: 'callback', value: { action: verdict, request: card.confirmationId, delivery: token } },
+      ],
+    }));
+  const submits = offered
+    .filter((verdict) => reasonRequired(actions.reason, verdict))
+    .map((verdict) => ({ ...button(verdict), name: `${verdict}.${token}`, form_action_type: 'submit' }));
+  const note =
+    !actions.approvable && decisiveShown ? [line(text.notApprovableHere, { text_color: 'red' })] : [];
+  return [...note, ...plain, ...reasonForm(actions.labels.reason, submits)];
+}
+
+function reasonForm(label: string, submits: readonly JsonObject[]): JsonObject[] {
+  if (submits.length === 0) return [];
+  const input = {
+    tag: 'input',
+    name: REASON_FIELD,
+    label: plainText(label),
+    label_position: 'top',
+    input_type: 'multiline_text',
+    rows: 2,
+    max_length: MAX_REASON_LENGTH,
+    width: 'fill',
+  };
+  return [{ tag: 'form', name: 'reason_form', elements: [input, ...submits] }];
+}
+
+const linkButton = (card: Card): JsonObject => ({
+  tag: 'button',
+  type: 'text',
+  text: plainText(card.linkLabel),
+  behaviors: [{ type: 'open_url', default_url: card.link }],
+});
+
+const divider = (): JsonObject => ({ tag: 'hr' });
+
+const plainText = (content: string): JsonObject => ({ tag: 'plain_text', content });
+
+const line = (content: string, style: JsonObject = {}): JsonObject => ({
+  tag: 'div',
+  text: { ...plainText(content), ...style },
+});

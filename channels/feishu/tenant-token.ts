@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import type { Clock } from '../../src/clock.ts';
+
+/** What asking for a token gave: `permanent` where the platform refuses these credentials. */
+export type TokenResult =
+  | { readonly kind: 'token'; readonly token: string }
+  | { readonly kind: 'failed'; readonly permanent: boolean; readonly error: string };
+
+/**
+ * Asks the platform for a new token. Never throws.
+ * `POST /open-apis/auth/v3/tenant_access_token/internal` (open.feishu.cn).
+ */
+export type TokenRequest = () => Promise<
+  | { readonly kind: 'answered'; readonly body: unknown }
+  | { readonly kind: 'failed'; readonly permanent: boolean; readonly error: string }
+>;
+
+/** Refreshed this long before it expires, or at half its life where that is shorter. */
+const REFRESH_AHEAD_MS = 5 * 60_000;
+
+/**
+ * The app's token for its tenant. Any number of callers share one request, and a token is replaced before it
+ * expires; the SDK's own manager does neither (20 cold calls are 20 requests, and a refused token stays cached).
+ */
+export class TenantToken {
+  readonly #request: TokenRequest;
+  readonly #clock: Clock;
+  #current: { readonly token: string; readonly useUntil: number } | null = null;
+  #pending: Promise<TokenResult> | null = null;
+
+  constructor(input: { readonly request: TokenRequest; readonly clock: Clock }) {
+    this.#request = input.request;
+    this.#clock = input.clock;
+  }
+
+  get(): Promise<TokenResult> {
+    if (this.#current && this.#clock.monotonic() < this.#current.useUntil)
+      return Promise.resolve({ kind: 'token', token: this.#current.token });
+    this.#pending ??= this.#fetch().finally(() => {
+      this.#pending = null;
+    });
+    return this.#pending;
+  }
+
+  /** The platform refused `token`: the next `get` asks for a new one, unless somebody has already. */
+  drop(token: string): void {
+    if (this.#current?.token === token) this.#current = null;
+  }
+
+  async #fetch(): Promise<TokenResult> {
+    const askedAt = this.#clock.monotonic();
+    const outcome = await this.#request();
+    if (outcome.kind === 'failed') return outcome;
+    const answer = tokenAnswer.safeParse(outcome.body);
+    if (!answer.success)
+      return { kind: 'failed', permanent: false, error: 'the token endpoint answered without a token' };
+    const { tenant_access_token: token, expire } = answer.data;
+    const lifeMs = Math.max(0, expire * 1000);
+    this.#current = { token, useUntil: askedAt + lifeMs - Math.min(REFRESH_AHEAD_MS, lifeMs / 2) };
+    return { kind: 'token', token };
+  }
+}
+
+/** The shape of a token guards the header it goes into. */
+const tokenAnswer = z.object({
+  tenant_access_token: z.string().regex(/^[\x21-\x7e]{1,2048}$/),
+  expire: z.number(),
+});

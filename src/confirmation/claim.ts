@@ -1,0 +1,133 @@
+import { auditActorOf } from './cancel.ts';
+import type { ConfirmationRequest } from './confirmation-request.ts';
+import type { ClaimInput, ClaimOutcome } from './confirmation-service.ts';
+import { subjectOf } from './decision-event.ts';
+import { digestOf } from './digest.ts';
+import type { ConfirmationLedger, GateControls, LedgerTransaction, LockedRequest } from './ledger.ts';
+import type { ToolFacts } from './tool-facts.ts';
+
+type RefusalCode = Extract<ClaimOutcome, { kind: 'refused' }>['code'];
+
+/**
+ * Uses the grant up, once, for exactly the arguments that were approved. One transaction: the switches shared, the
+ * request locked, everything checked again, then the guarded UPDATE that returns one row, or nothing runs. What has
+ * changed since the approval (the tool's definition, read-only) revokes the grant for good.
+ */
+export function claim(
+  input: ClaimInput,
+  ports: { readonly ledger: ConfirmationLedger; readonly toolFacts: ToolFacts },
+): Promise<ClaimOutcome> {
+  return ports.ledger.transact(async (transaction) => {
+    const controls = await transaction.lockControls();
+    const locked = await transaction.lock(input.id);
+    if (!locked) return { kind: 'not-found' };
+    const { request } = locked;
+
+    const refusal = refusalOf(input, locked);
+    if (refusal !== null) return refuse(input, transaction, request, refusal, null);
+    if (locked.window === 'over') {
+      await lapseInside(transaction, request);
+      return refuse(input, transaction, await transaction.read(request.id), 'lapsed', null);
+    }
+    const revocation = revocationOf(locked, controls, ports.toolFacts);
+    if (revocation !== null) {
+      await transaction.moveExecution(request.id, {
+        from: 'unclaimed',
+        to: 'revoked',
+        source: null,
+        detail: revocation,
+      });
+      await transaction.record({
+        kind: 'grant.revoked',
+        ...subjectOf(request),
+        actor: auditActorOf(input.actor),
+        data: { detail: revocation, argsDigest: request.argsDigest },
+      });
+      return refuse(input, transaction, await transaction.read(request.id), 'revoked', revocation);
+    }
+
+    const claimed = await transaction.claim(request.id, request.argsDigest);
+    if (!claimed) {
+      // Only the clock can have moved on under the lock: the window closed between the two statements.
+      await lapseInside(transaction, request);
+      return refuse(input, transaction, await transaction.read(request.id), 'lapsed', null);
+    }
+    await transaction.record({
+      kind: 'grant.claimed',
+      ...subjectOf(request),
+      actor: auditActorOf(input.actor),
+      data: { argsDigest: request.argsDigest, sendBy: claimed.sendBy.toISOString() },
+    });
+    return { kind: 'claimed', request: await transaction.read(request.id), ...claimed };
+  });
+}
+
+function refusalOf(input: ClaimInput, locked: LockedRequest): RefusalCode | null {
+  const { request } = locked;
+  const sameRun = input.actor.type === 'run' && input.actor.run === request.runId;
+  if (request.runId !== null && !sameRun) return 'grant_of_a_run';
+  if (request.status !== 'approved') return 'not_approved';
+  switch (request.execution.status) {
+    case 'lapsed':
+      return 'lapsed';
+    case 'revoked':
+      return 'revoked';
+    case 'unclaimed':
+      break;
+    default:
+      return 'already_claimed';
+  }
+  const digest = digestOf({ ...request, args: input.args });
+  // The stored arguments are digested again too: what runs is what was shown, whatever happened to the row.
+  if (digest !== request.argsDigest || digestOf(request) !== request.argsDigest) return 'args_changed';
+  return locked.window === 'before' ? 'not_yet_executable' : null;
+}
+
+function revocationOf(
+  locked: LockedRequest,
+  controls: GateControls,
+  toolFacts: ToolFacts,
+): 'tool_changed' | 'read_only' | null {
+  const { request } = locked;
+  if (toolFacts.versionOf(request.tool) !== request.toolVersion) return 'tool_changed';
+  const connectorReadOnly =
+    locked.connector !== null && controls.readOnlyConnectors.includes(locked.connector);
+  if (locked.toolWrites && (controls.readOnlyOrganization || connectorReadOnly)) return 'read_only';
+  return null;
+}
+
+async function refuse(
+  input: ClaimInput,
+  transaction: LedgerTransaction,
+  request: ConfirmationRequest,
+  code: RefusalCode,
+  detail: string | null,
+): Promise<ClaimOutcome> {
+  await transaction.record({
+    kind: 'grant.refused',
+    ...subjectOf(request),
+    actor: auditActorOf(input.actor),
+    data: { code, detail, argsDigest: digestOf({ ...request, args: input.args }) },
+  });
+  return { kind: 'refused', code, request, detail };
+}
+
+/** Ends a grant that was not used in time, with its event. */
+export async function lapseInside(
+  transaction: LedgerTransaction,
+  request: ConfirmationRequest,
+): Promise<void> {
+  const moved = await transaction.moveExecution(request.id, {
+    from: 'unclaimed',
+    to: 'lapsed',
+    source: null,
+    detail: null,
+  });
+  if (!moved) return;
+  await transaction.record({
+    kind: 'grant.lapsed',
+    ...subjectOf(request),
+    actor: { type: 'system', id: 'countersign', name: 'Countersign' },
+    data: { argsDigest: request.argsDigest },
+  });
+}

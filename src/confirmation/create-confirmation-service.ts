@@ -1,0 +1,35 @@
+import type { ConfirmationId } from '../ids.ts';
+import { cancel } from './cancel.ts';
+import { claim } from './claim.ts';
+import type { ConfirmationService } from './confirmation-service.ts';
+import { decide } from './decide.ts';
+import type { DeliveryRecord } from './delivery-record.ts';
+import type { ConfirmationLedger } from './ledger.ts';
+import { recordOutcome, settle } from './outcome.ts';
+import type { PersonDirectory } from './person-directory.ts';
+import type { ToolFacts } from './tool-facts.ts';
+import type { ConfirmationWaiter } from './waiter.ts';
+
+/** Puts the core's functions behind the one door that surfaces use. */
+export function createConfirmationService(ports: {
+  readonly ledger: ConfirmationLedger;
+  readonly people: PersonDirectory;
+  readonly toolFacts: ToolFacts;
+  readonly waiter: ConfirmationWaiter;
+  readonly deliveriesOf: (
+    ids: readonly ConfirmationId[],
+  ) => Promise<ReadonlyMap<ConfirmationId, readonly DeliveryRecord[]>>;
+}): ConfirmationService {
+  return {
+    get: (id) => ports.ledger.find(id),
+    findByIdempotencyKey: (apiKeyId, key) => ports.ledger.findByIdempotencyKey(apiKeyId, key),
+    deliveriesOf: ports.deliveriesOf,
+    list: (filter) => ports.ledger.list(filter),
+    wait: (input) => ports.waiter.wait(input),
+    decide: (input) => decide(input, ports),
+    cancel: (input) => cancel(input, ports),
+    claim: (input) => claim(input, ports),
+    recordOutcome: (input) => recordOutcome(input, ports),
+    settle: (input) => settle(input, ports),
+  };
+}

@@ -1,0 +1,126 @@
+import type { NewAuditEvent } from '../audit/audit-event.ts';
+import { reasonRequired } from '../verdict.ts';
+import { type ConfirmationRequest, type PersonRef, surfaceName } from './confirmation-request.ts';
+import type { DecideInput, DecideOutcome } from './confirmation-service.ts';
+import { DeadlinePassed } from './deadline-passed.ts';
+import { actorOf, decided, subjectOf } from './decision-event.ts';
+import { expireInside } from './expire.ts';
+import type { ConfirmationLedger, LedgerTransaction } from './ledger.ts';
+import type { PersonDirectory } from './person-directory.ts';
+import { isOwnRequest, refusalOf } from './rights.ts';
+
+/**
+ * The one door through which people decide, for every surface. Order: lock the request, read the clock, repeat or
+ * closed, late, rights, digest, reason; then the vote, and with the vote that completes the quorum (or any
+ * rejection) the decision, each with its audit event, in one transaction.
+ *
+ * Nothing here turns a fault into a decision: a throw rolls everything back, and the surface says "not recorded".
+ */
+export async function decide(
+  input: DecideInput,
+  ports: { readonly ledger: ConfirmationLedger; readonly people: PersonDirectory },
+): Promise<DecideOutcome> {
+  try {
+    return await ports.ledger.transact((transaction) => decideInside(input, transaction, ports.people));
+  } catch (error) {
+    if (!(error instanceof DeadlinePassed)) throw error;
+    // The deadline came between the lock and the guarded update. The vote was rolled back with everything else.
+    return ports.ledger.transact((transaction) => decideInside(input, transaction, ports.people));
+  }
+}
+
+async function decideInside(
+  input: DecideInput,
+  transaction: LedgerTransaction,
+  people: PersonDirectory,
+): Promise<DecideOutcome> {
+  const locked = await transaction.lock(input.id);
+  if (!locked) return { kind: 'not-found' };
+  const { request } = locked;
+
+  const latestOwn = request.votes.findLast((vote) => vote.person.id === input.person);
+  if (latestOwn?.verdict === input.verdict) return { kind: 'repeated', request };
+  if (request.status === 'expired') return { kind: 'expired', request };
+  if (request.status !== 'pending') return { kind: 'already-decided', request };
+  if (locked.late) return { kind: 'expired', request: await expireInside(transaction, request.id) };
+
+  const person = people.byId(input.person);
+  const refusal = refusalOf(input, request, person);
+  if (refusal !== null) {
+    await transaction.record(refusedVote(input, request, person, refusal));
+    return { kind: 'refused', code: refusal, request };
+  }
+  if (person === null) throw new Error('A person who is not in the directory passed the check of rights');
+  if (reasonRequired(request.policy.reason, input.verdict) && !input.reason?.trim()) {
+    return { kind: 'reason-required', request };
+  }
+
+  const by: PersonRef = { id: person.id, name: person.name };
+  const channel = surfaceName(input.surface);
+  const reason = input.reason?.trim() ? input.reason.trim() : null;
+  await transaction.addVote({
+    confirmationId: request.id,
+    person: by,
+    verdict: input.verdict,
+    reason,
+    channel,
+    argsDigest: request.argsDigest,
+  });
+  const approvals = approvalsAfter(request, input, people);
+  await transaction.record({
+    kind: 'vote.cast',
+    ...subjectOf(request),
+    actor: actorOf(by),
+    data: {
+      person: by.id,
+      verdict: input.verdict,
+      reason,
+      channel,
+      argsDigest: request.argsDigest,
+      approvals,
+      quorum: request.policy.quorum,
+    },
+  });
+
+  const closes = input.verdict === 'reject' || approvals >= request.policy.quorum;
+  const changed = closes
+    ? await transaction.close(request.id, {
+        status: input.verdict === 'reject' ? 'rejected' : 'approved',
+        by,
+        reason,
+        code: input.verdict === 'reject' ? 'rejected' : 'approved',
+      })
+    : await transaction.touch(request.id);
+  if (!changed) throw new DeadlinePassed(request.id);
+
+  const after = await transaction.read(request.id);
+  if (after.status !== 'pending') await transaction.record(decided(after, channel));
+  return { kind: 'recorded', request: after, closed: closes };
+}
+
+/** Distinct people who approve once this vote counts: still active, and not about their own request. */
+function approvalsAfter(request: ConfirmationRequest, input: DecideInput, people: PersonDirectory): number {
+  const approving = new Set<string>();
+  for (const vote of request.votes) if (vote.verdict === 'approve') approving.add(vote.person.id);
+  for (const vote of request.votes) if (vote.verdict === 'reject') approving.delete(vote.person.id);
+  if (input.verdict === 'approve') approving.add(input.person);
+  else approving.delete(input.person);
+  return [...approving].filter(
+    (id) =>
+      people.byId(id)?.active === true && (request.policy.allowSelfApproval || !isOwnRequest(request, id)),
+  ).length;
+}
+
+function refusedVote(
+  input: DecideInput,
+  request: ConfirmationRequest,
+  person: { readonly name: string } | null,
+  code: string,
+): NewAuditEvent {
+  return {
+    kind: 'vote.refused',
+    ...subjectOf(request),
+    actor: { type: 'person', id: input.person, name: person?.name ?? input.person },
+    data: { person: input.person, verdict: input.verdict, code, channel: surfaceName(input.surface) },
+  };
+}

@@ -1,0 +1,121 @@
+import type { NewAuditEvent } from '../audit/audit-event.ts';
+import type { ChannelAddress } from '../channel/channel.ts';
+import type { ChannelId, ConfirmationId } from '../ids.ts';
+import type { JsonObject } from '../json.ts';
+import type { Verdict } from '../verdict.ts';
+import type {
+  ClosedConfirmationRequest,
+  ConfirmationRequest,
+  Decision,
+  PersonRef,
+  RequestFacts,
+} from './confirmation-request.ts';
+import type { ConfirmationFilter, ConfirmationPage } from './confirmation-service.ts';
+
+/** Where requests, votes and grants are kept. Times come from the database clock, never from this process. */
+export interface ConfirmationLedger {
+  find(id: ConfirmationId): Promise<ConfirmationRequest | null>;
+  /** Those of `ids` that are closed; one query, however many. */
+  findClosed(ids: readonly ConfirmationId[]): Promise<readonly ClosedConfirmationRequest[]>;
+  findByIdempotencyKey(
+    apiKeyId: string,
+    key: string,
+  ): Promise<{ readonly id: ConfirmationId; readonly bodyDigest: string } | null>;
+  list(filter: ConfirmationFilter): Promise<ConfirmationPage>;
+  /** Ids that time has overtaken, at most `limit` of each. */
+  due(limit: number): Promise<DueConfirmations>;
+  /**
+   * Runs `work` in one transaction and commits it; a throw rolls back. Whoever waits for a changed request is
+   * notified after the commit; a notification that fails changes nothing (the poll finds the row).
+   */
+  transact<T>(work: (transaction: LedgerTransaction) => Promise<T>): Promise<T>;
+}
+
+export interface DueConfirmations {
+  /** Pending past `decideBy`. */
+  readonly toExpire: readonly ConfirmationId[];
+  /** Approved, unclaimed past `executeBy`. */
+  readonly toLapse: readonly ConfirmationId[];
+  /** Claimed, without an outcome for longer than it may take. */
+  readonly toUnknown: readonly ConfirmationId[];
+}
+
+export interface LedgerTransaction {
+  /** Locks the switches against a change, shared. Always before `lock`: one order, no deadlock. */
+  lockControls(): Promise<GateControls>;
+  /**
+   * Locks the request and only then reads the clock: a decision whose lock came at or after the deadline is late,
+   * however early it was asked for.
+   */
+  lock(id: ConfirmationId): Promise<LockedRequest | null>;
+  /** Stores a pending request with its deliveries; null where this Idempotency-Key already has one. */
+  insert(request: NewConfirmation): Promise<ConfirmationRequest | null>;
+  addVote(vote: NewVote): Promise<void>;
+  /** Marks that what cards show has changed. False, and nothing changed, unless pending and in time. */
+  touch(id: ConfirmationId): Promise<boolean>;
+  /**
+   * Closes a pending request. False, and nothing changed, where it is not pending, or the clock no longer allows it:
+   * `expired` only at or after the deadline, everything else only before.
+   */
+  close(id: ConfirmationId, decision: NewDecision): Promise<boolean>;
+  /** Uses the grant up. Null, and nothing changed, unless approved, unclaimed, inside its window and of this digest. */
+  claim(
+    id: ConfirmationId,
+    argsDigest: string,
+  ): Promise<{ readonly executeBy: Date; readonly sendBy: Date } | null>;
+  /** Moves the execution on; false, and nothing changed, unless it is in `from` now. */
+  moveExecution(id: ConfirmationId, move: ExecutionMove): Promise<boolean>;
+  /** Whether no card of the request stands, or may stand, in any chat; none can be sent before this ends. */
+  reachedNobody(id: ConfirmationId): Promise<boolean>;
+  /** The request as this transaction sees it now. */
+  read(id: ConfirmationId): Promise<ConfirmationRequest>;
+  /** Puts an event on the record, in this transaction. */
+  record(event: NewAuditEvent): Promise<void>;
+}
+
+export interface GateControls {
+  readonly readOnlyOrganization: boolean;
+  readonly readOnlyConnectors: readonly string[];
+}
+
+export interface LockedRequest {
+  readonly request: ConfirmationRequest;
+  readonly late: boolean;
+  /** Of an approved request: before `executableFrom`, or at or after `executeBy`. */
+  readonly window: 'before' | 'open' | 'over' | 'none';
+  readonly toolWrites: boolean;
+  readonly connector: string | null;
+}
+
+/** A request before the database gives it its times. */
+export type NewConfirmation = Omit<RequestFacts, 'createdAt' | 'decideBy'> & {
+  readonly toolTimeoutMs: number | null;
+  readonly toolWrites: boolean;
+  readonly connector: string | null;
+  readonly metadata: JsonObject;
+  readonly idempotencyKey: string | null;
+  readonly bodyDigest: string | null;
+  readonly deliveries: ReadonlyMap<ChannelId, ChannelAddress>;
+};
+
+export interface NewVote {
+  readonly confirmationId: ConfirmationId;
+  readonly person: PersonRef;
+  readonly verdict: Verdict;
+  readonly reason: string | null;
+  readonly channel: string;
+  readonly argsDigest: string;
+}
+
+export type NewDecision = Pick<Decision, 'status' | 'by' | 'reason' | 'code'>;
+
+export type ExecutionMove = {
+  readonly from: 'unclaimed' | 'claimed' | 'unknown';
+  readonly detail: string | null;
+} & (
+  | {
+      readonly to: 'succeeded' | 'failed' | 'unknown';
+      readonly source: 'executor' | 'agent' | 'settlement' | 'timeout';
+    }
+  | { readonly to: 'lapsed' | 'revoked'; readonly source: null }
+);

@@ -1,0 +1,93 @@
+import { auditActorOf } from './cancel.ts';
+import type { OutcomeInput, OutcomeOutcome, SettleInput, SettleOutcome } from './confirmation-service.ts';
+import { actorOf, subjectOf } from './decision-event.ts';
+import type { ConfirmationLedger } from './ledger.ts';
+import type { PersonDirectory } from './person-directory.ts';
+import { refusalOf } from './rights.ts';
+
+/** Longest detail kept with an outcome, in UTF-16 units. */
+const LONGEST_DETAIL = 2_000;
+
+/** Records what became of a claimed grant, once. The same again changes nothing. */
+export function recordOutcome(
+  input: OutcomeInput,
+  ports: { readonly ledger: ConfirmationLedger },
+): Promise<OutcomeOutcome> {
+  return ports.ledger.transact(async (transaction) => {
+    const locked = await transaction.lock(input.id);
+    if (!locked) return { kind: 'not-found' };
+    const { request } = locked;
+    const sameRun = input.actor.type === 'run' && input.actor.run === request.runId;
+    if (request.runId !== null && !sameRun) return { kind: 'refused', code: 'grant_of_a_run', request };
+    if (request.status !== 'approved') return { kind: 'refused', code: 'not_claimed', request };
+
+    const detail = input.detail === null ? null : storable(input.detail);
+    const { execution } = request;
+    switch (execution.status) {
+      case 'claimed':
+        break;
+      case 'succeeded':
+      case 'failed':
+      case 'unknown':
+        return execution.status === input.status
+          ? { kind: 'recorded', request }
+          : { kind: 'refused', code: 'outcome_recorded', request };
+      default:
+        return { kind: 'refused', code: 'not_claimed', request };
+    }
+    await transaction.moveExecution(request.id, {
+      from: 'claimed',
+      to: input.status,
+      source: input.actor.type === 'run' ? 'executor' : 'agent',
+      detail,
+    });
+    await transaction.record({
+      kind: 'outcome.recorded',
+      ...subjectOf(request),
+      actor: auditActorOf(input.actor),
+      data: { status: input.status, detail, argsDigest: request.argsDigest },
+    });
+    return { kind: 'recorded', request: await transaction.read(request.id) };
+  });
+}
+
+/** A person who could have approved says what became of an execution that nobody knows the outcome of. */
+export function settle(
+  input: SettleInput,
+  ports: { readonly ledger: ConfirmationLedger; readonly people: PersonDirectory },
+): Promise<SettleOutcome> {
+  return ports.ledger.transact(async (transaction) => {
+    const locked = await transaction.lock(input.id);
+    if (!locked) return { kind: 'not-found' };
+    const { request } = locked;
+    const person = ports.people.byId(input.person);
+    const refusal = refusalOf(
+      { person: input.person, verdict: 'approve', argsDigest: null },
+      request,
+      person,
+    );
+    if (refusal !== null && refusal !== 'args_changed') return { kind: 'refused', code: refusal, request };
+    if (person === null) throw new Error('A person who is not in the directory passed the check of rights');
+    if (request.status !== 'approved' || request.execution.status !== 'unknown') {
+      return { kind: 'refused', code: 'not_unknown', request };
+    }
+    const detail = storable(input.detail);
+    await transaction.moveExecution(request.id, {
+      from: 'unknown',
+      to: input.status,
+      source: 'settlement',
+      detail,
+    });
+    await transaction.record({
+      kind: 'outcome.settled',
+      ...subjectOf(request),
+      actor: actorOf(person),
+      data: { status: input.status, detail, person: person.id, argsDigest: request.argsDigest },
+    });
+    return { kind: 'settled', request: await transaction.read(request.id) };
+  });
+}
+
+/** What PostgreSQL can keep: bounded, well-formed, without NUL. */
+const storable = (text: string): string =>
+  text.slice(0, LONGEST_DETAIL).toWellFormed().replaceAll('\u0000', '\uFFFD');

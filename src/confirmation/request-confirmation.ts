@@ -1,0 +1,216 @@
+import type { ChannelAddress } from '../channel/channel.ts';
+import { CountersignError } from '../errors.ts';
+import type { HookContext } from '../hook/hook-context.ts';
+import { type ChannelId, channelId, newConfirmationId, type PersonId } from '../ids.ts';
+import type { JsonObject } from '../json.ts';
+import type { ConfirmationRequest, DecisiveField, PersonRef } from './confirmation-request.ts';
+import { subjectOf } from './decision-event.ts';
+import { digestOf, verificationCodeOf } from './digest.ts';
+import type { FrozenPolicy } from './frozen-policy.ts';
+import type { ConfirmationGate, GateAnswer, GatedCall } from './gate.ts';
+import { valueAt } from './json-pointer.ts';
+import type { ConfirmationLedger, LedgerTransaction, NewConfirmation } from './ledger.ts';
+import type { PersonDirectory } from './person-directory.ts';
+import type { DecidingPolicy, PolicyEvaluator } from './policy-evaluator.ts';
+import type { ToolFacts } from './tool-facts.ts';
+import { closeUndeliverableInside } from './undeliverable.ts';
+
+export interface GatePorts {
+  readonly organization: string;
+  readonly configRevision: string;
+  readonly ledger: ConfirmationLedger;
+  readonly people: PersonDirectory;
+  readonly policies: PolicyEvaluator;
+  readonly toolFacts: ToolFacts;
+  readonly addresses: ReadonlyMap<ChannelId, ChannelAddress>;
+  readonly ownerOf: (agent: string) => PersonId | null;
+  /** Key of the verification code, the same on every replica. */
+  readonly verificationKey: string;
+}
+
+/**
+ * The gate's question, in one transaction: which rule applies to exactly these arguments, and if one does, the
+ * request with its frozen rule and people, its audit event and its deliveries. It never waits for a person.
+ */
+export const createConfirmationGate = (ports: GatePorts): ConfirmationGate => ({
+  async ask(call: GatedCall): Promise<GateAnswer> {
+    const { context } = call;
+    const match = ports.policies.evaluate({
+      tool: context.toolName,
+      args: context.toolArgs,
+      agent: context.agentId,
+      requester: context.userId ?? '',
+      session: context.sessionId ?? '',
+      metadata: context.metadata.ask?.metadata ?? {},
+      flagged: context.metadata.requiresConfirmation || call.confirmationForAll,
+    });
+    if (match.kind === 'none') return { kind: 'not-needed' };
+    if (match.kind === 'failed') {
+      return { kind: 'denied', code: 'policy_error', message: policyError(match), confirmationId: null };
+    }
+    if (context.metadata.evaluation) return { kind: 'stubbed' };
+    return ports.ledger.transact((transaction) => store(transaction, context, match.policy, ports));
+  },
+});
+
+async function store(
+  transaction: LedgerTransaction,
+  context: HookContext,
+  policy: DecidingPolicy,
+  ports: GatePorts,
+): Promise<GateAnswer> {
+  const facts = newConfirmation(context, policy, ports);
+  const request = await transaction.insert(facts);
+  if (!request) return repeated(facts, ports);
+
+  await transaction.record({
+    kind: 'confirmation.requested',
+    ...subjectOf(request),
+    actor: { type: 'agent', id: request.agent, name: request.agent },
+    data: requestedData(request, facts),
+  });
+  const eligible = eligibleApprovers(facts, ports.people);
+  if (eligible < policy.quorum) {
+    const reason = `${eligible} of the approvers could decide this, and the policy ${policy.id} asks for ${policy.quorum}.`;
+    await closeUndeliverableInside(transaction, { id: request.id, reason });
+    return {
+      kind: 'denied',
+      code: 'undeliverable',
+      message: 'Nobody could be asked: too few people may decide this call. It was not executed.',
+      confirmationId: request.id,
+    };
+  }
+  return { kind: 'pending', confirmationId: request.id };
+}
+
+function newConfirmation(context: HookContext, policy: DecidingPolicy, ports: GatePorts): NewConfirmation {
+  const { ask } = context.metadata;
+  const id = newConfirmationId();
+  const call = {
+    organization: ports.organization,
+    tool: context.toolName,
+    toolVersion: context.metadata.toolVersion,
+    args: context.toolArgs,
+  };
+  const argsDigest = digestOf(call);
+  return {
+    ...call,
+    id,
+    argsDigest,
+    verificationCode: verificationCodeOf({ id, argsDigest, key: ports.verificationKey }),
+    decisiveFields: decisiveFieldsOf(context, ports.toolFacts),
+    toolTimeoutMs: ports.toolFacts.timeoutMsOf(context.toolName),
+    toolWrites: context.metadata.writes,
+    connector: context.metadata.connector,
+    summary: ask?.summary ?? null,
+    metadata: ask?.metadata ?? {},
+    agent: context.agentId,
+    session: context.sessionId,
+    callId: context.metadata.callId,
+    requester: requesterOf(context, ports.people),
+    requesterNamedByAgent: ask?.requesterNamedByAgent ?? false,
+    agentOwner: ports.ownerOf(context.agentId),
+    runId: context.runId,
+    parentRunId: context.metadata.parentRunId,
+    invocationId: context.metadata.invocationId,
+    apiKeyId: ask?.apiKeyId ?? null,
+    idempotencyKey: ask?.idempotencyKey ?? null,
+    bodyDigest: ask?.bodyDigest ?? null,
+    policy: freeze(policy, ports.configRevision),
+    approvers: policy.approvers.map((approver) => personRef(approver, ports.people)),
+    deliveries: new Map(policy.channels.map((channel) => [channel, addressOf(channel, ports)])),
+  };
+}
+
+/** The same Idempotency-Key came at the same moment, and the other one was first. */
+async function repeated(facts: NewConfirmation, ports: GatePorts): Promise<GateAnswer> {
+  const { apiKeyId, idempotencyKey } = facts;
+  if (apiKeyId === null || idempotencyKey === null)
+    throw new Error(`Confirmation ${facts.id} could not be stored`);
+  const existing = await ports.ledger.findByIdempotencyKey(apiKeyId, idempotencyKey);
+  if (!existing) throw new Error(`Confirmation ${facts.id} could not be stored`);
+  if (existing.bodyDigest !== facts.bodyDigest) {
+    throw new CountersignError('idempotency_conflict', 'This Idempotency-Key was used with another body.');
+  }
+  return { kind: 'pending', confirmationId: existing.id };
+}
+
+function requesterOf(context: HookContext, people: PersonDirectory): PersonRef {
+  if (context.userId === null) {
+    throw new CountersignError(
+      'unknown_requester',
+      'Nobody is named for whom this call is made; name a requester.',
+    );
+  }
+  return personRef(context.userId, people);
+}
+
+function personRef(id: PersonId, people: PersonDirectory): PersonRef {
+  const person = people.byId(id);
+  if (!person)
+    throw new CountersignError('unknown_requester', `There is no person ${id} in the configuration.`);
+  return { id: person.id, name: person.name };
+}
+
+function addressOf(channel: ChannelId, ports: GatePorts): ChannelAddress {
+  const address = ports.addresses.get(channelId(channel));
+  if (!address) throw new Error(`Channel ${channel} is not running`);
+  return address;
+}
+
+/** What the tool's configuration names; else the usual three, where the call has them as plain values. */
+function decisiveFieldsOf(context: HookContext, toolFacts: ToolFacts): readonly DecisiveField[] {
+  const configured = toolFacts.decisiveFieldsOf(context.toolName);
+  if (configured.length > 0) return configured;
+  const usual: DecisiveField[] = [
+    { role: 'amount', pointer: '/amount' },
+    { role: 'currency', pointer: '/currency' },
+    { role: 'payee', pointer: '/payee' },
+  ];
+  return usual.filter(({ pointer }) =>
+    ['string', 'number'].includes(typeof valueAt(context.toolArgs, pointer)),
+  );
+}
+
+const eligibleApprovers = (facts: NewConfirmation, people: PersonDirectory): number =>
+  facts.approvers.filter(
+    ({ id }) =>
+      people.byId(id)?.active === true &&
+      (facts.policy.allowSelfApproval || (id !== facts.requester.id && id !== facts.agentOwner)),
+  ).length;
+
+const freeze = (policy: DecidingPolicy, configRevision: string): FrozenPolicy => ({
+  id: policy.id,
+  quorum: policy.quorum,
+  allowSelfApproval: policy.allowSelfApproval,
+  channels: [...policy.channels],
+  decideWithinMs: policy.decideWithinMs,
+  executeWithinMs: policy.executeWithinMs,
+  outcomeWithinMs: policy.outcomeWithinMs,
+  deliveryTimeoutMs: policy.deliveryTimeoutMs,
+  reason: policy.reason,
+  configRevision,
+});
+
+const requestedData = (request: ConfirmationRequest, facts: NewConfirmation): JsonObject => ({
+  tool: request.tool,
+  toolVersion: request.toolVersion,
+  argsDigest: request.argsDigest,
+  verificationCode: request.verificationCode,
+  person: request.requester.id,
+  requesterNamedByAgent: request.requesterNamedByAgent,
+  agentOwner: request.agentOwner,
+  session: request.session,
+  callId: request.callId,
+  apiKey: request.apiKeyId,
+  parentRun: request.parentRunId,
+  policy: { ...request.policy },
+  approvers: request.approvers.map((approver) => approver.id),
+  channels: [...facts.deliveries.keys()],
+  decideBy: request.decideBy.toISOString(),
+});
+
+function policyError(match: { readonly message: string; readonly argument: string | null }): string {
+  const where = match.argument === null ? '' : ` The argument at fault is ${match.argument}.`;
+  return `No rule could be chosen for this call, so it was not executed: ${match.message}${where}`;
+}

@@ -1,0 +1,93 @@
+import { SYSTEM_ACTOR } from '../audit/audit-event.ts';
+import type { Clock } from '../clock.ts';
+import type { ConfirmationId } from '../ids.ts';
+import { lapseInside } from './claim.ts';
+import { subjectOf } from './decision-event.ts';
+import { expireInside } from './expire.ts';
+import type { ConfirmationLedger } from './ledger.ts';
+
+const SWEEP_INTERVAL_MS = 500;
+const BATCH = 200;
+
+/**
+ * Brings to its end what time has overtaken: pending requests past their deadline, grants nobody used, claims whose
+ * outcome nobody reported. Any number of replicas may sweep at once; each row is locked and checked again.
+ */
+export class Sweeper {
+  readonly #ledger: ConfirmationLedger;
+  readonly #clock: Clock;
+  readonly #onFailed: (error: unknown) => void;
+  #cancelTimer: (() => void) | null = null;
+  #sweeping: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(input: {
+    readonly ledger: ConfirmationLedger;
+    readonly clock: Clock;
+    /** A sweep that failed; the next one tries again. */
+    readonly onFailed: (error: unknown) => void;
+  }) {
+    this.#ledger = input.ledger;
+    this.#clock = input.clock;
+    this.#onFailed = input.onFailed;
+  }
+
+  start(): void {
+    if (this.#stopped) return;
+    this.#cancelTimer = this.#clock.setTimer(SWEEP_INTERVAL_MS, () => {
+      this.#sweeping = this.sweep()
+        .catch(this.#onFailed)
+        .then(() => this.start());
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancelTimer?.();
+    await this.#sweeping;
+  }
+
+  /** One round; returns how many rows it moved. */
+  async sweep(): Promise<number> {
+    const due = await this.#ledger.due(BATCH);
+    for (const id of due.toExpire) await this.#expire(id);
+    for (const id of due.toLapse) await this.#lapse(id);
+    for (const id of due.toUnknown) await this.#giveUpOnOutcome(id);
+    return due.toExpire.length + due.toLapse.length + due.toUnknown.length;
+  }
+
+  #expire(id: ConfirmationId): Promise<void> {
+    return this.#ledger.transact(async (transaction) => {
+      const locked = await transaction.lock(id);
+      if (locked?.request.status === 'pending' && locked.late) await expireInside(transaction, id);
+    });
+  }
+
+  #lapse(id: ConfirmationId): Promise<void> {
+    return this.#ledger.transact(async (transaction) => {
+      const locked = await transaction.lock(id);
+      if (locked?.window === 'over') await lapseInside(transaction, locked.request);
+    });
+  }
+
+  #giveUpOnOutcome(id: ConfirmationId): Promise<void> {
+    return this.#ledger.transact(async (transaction) => {
+      const locked = await transaction.lock(id);
+      if (!locked) return;
+      const { request } = locked;
+      const moved = await transaction.moveExecution(id, {
+        from: 'claimed',
+        to: 'unknown',
+        source: 'timeout',
+        detail: null,
+      });
+      if (!moved) return;
+      await transaction.record({
+        kind: 'outcome.recorded',
+        ...subjectOf(request),
+        actor: SYSTEM_ACTOR,
+        data: { status: 'unknown', detail: null, argsDigest: request.argsDigest },
+      });
+    });
+  }
+}

@@ -1,0 +1,11 @@
+import type { DecisiveField } from './confirmation-request.ts';
+
+/** What the core has to know of tools; the agent's catalogue implements it. */
+export interface ToolFacts {
+  /** SHA-256 of the tool's definition as it stands now; null for an external tool, undefined for one that is gone. */
+  versionOf(tool: string): string | null | undefined;
+  /** Of a connector's tool, how long one attempt may take in milliseconds; null for an external tool. */
+  timeoutMsOf(tool: string): number | null;
+  /** The fields that the tool's configuration calls decisive; empty where it says nothing. */
+  decisiveFieldsOf(tool: string): readonly DecisiveField[];
+}

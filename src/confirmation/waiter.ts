@@ -1,0 +1,134 @@
+import type { Clock } from '../clock.ts';
+import type { ConfirmationId } from '../ids.ts';
+import type { ClosedConfirmationRequest, ConfirmationRequest } from './confirmation-request.ts';
+import type { ConfirmationLedger } from './ledger.ts';
+
+/** How often the rows of everything this process waits for are read, in one query. */
+export const POLL_INTERVAL_MS = 1_500;
+
+/** Where notifications come from; the database's notifier implements it. */
+export interface ConfirmationSignals {
+  subscribe(topic: 'confirmation', onNotification: (id: string) => void): () => void;
+  onReconnect(run: () => void): () => void;
+}
+
+/**
+ * Holds every wait of this process. A wait is an entry in a map: no connection, no slot, no poll of its own.
+ *
+ * A wait registers first and reads the row afterwards, so a decision between the two is seen. From then on a
+ * notification, the shared poll, or a reconnected listener makes the row be read again; the row alone is believed.
+ */
+export class ConfirmationWaiter {
+  readonly #ledger: Pick<ConfirmationLedger, 'find' | 'findClosed'>;
+  readonly #signals: ConfirmationSignals;
+  readonly #clock: Clock;
+  readonly #onPollFailed: (error: unknown) => void;
+  readonly #waiting = new Map<ConfirmationId, Set<(request: ClosedConfirmationRequest) => void>>();
+  readonly #toRead = new Set<ConfirmationId>();
+  #reading = false;
+  #cancelPoll: (() => void) | null = null;
+  #unsubscribe: (() => void)[] = [];
+
+  constructor(input: {
+    readonly ledger: Pick<ConfirmationLedger, 'find' | 'findClosed'>;
+    readonly signals: ConfirmationSignals;
+    readonly clock: Clock;
+    /** A read that failed; the next poll tries again, and nobody is released meanwhile. */
+    readonly onPollFailed: (error: unknown) => void;
+  }) {
+    this.#ledger = input.ledger;
+    this.#signals = input.signals;
+    this.#clock = input.clock;
+    this.#onPollFailed = input.onPollFailed;
+  }
+
+  start(): void {
+    this.#unsubscribe = [
+      this.#signals.subscribe('confirmation', (id) => this.#readSoon([id as ConfirmationId])),
+      this.#signals.onReconnect(() => this.#readSoon(this.#waiting.keys())),
+    ];
+    this.#schedulePoll();
+  }
+
+  stop(): void {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#cancelPoll?.();
+  }
+
+  /** How many requests are waited for, for the metrics. */
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /**
+   * Resolves with the closed request, or with the request as it is once `timeoutMs` is over or `signal` aborts; null
+   * where there is no such request. Rejects only when the first read fails.
+   */
+  async wait(input: {
+    readonly id: ConfirmationId;
+    readonly timeoutMs: number;
+    readonly signal: AbortSignal;
+  }): Promise<ConfirmationRequest | null> {
+    const { id, timeoutMs, signal } = input;
+    let release: (request: ClosedConfirmationRequest | null) => void = () => {};
+    const released = new Promise<ClosedConfirmationRequest | null>((resolve) => {
+      release = resolve;
+    });
+    this.#register(id, release);
+    const giveUp = () => release(null);
+    const cancelTimer = Number.isFinite(timeoutMs) ? this.#clock.setTimer(timeoutMs, giveUp) : () => {};
+    signal.addEventListener('abort', giveUp, { once: true });
+    try {
+      const first = await this.#ledger.find(id);
+      if (first === null || first.status !== 'pending' || signal.aborted) return first;
+      return (await released) ?? (await this.#ledger.find(id));
+    } finally {
+      cancelTimer();
+      signal.removeEventListener('abort', giveUp);
+      this.#unregister(id, release);
+    }
+  }
+
+  #register(id: ConfirmationId, release: (request: ClosedConfirmationRequest) => void): void {
+    const others = this.#waiting.get(id);
+    if (others) others.add(release);
+    else this.#waiting.set(id, new Set([release]));
+  }
+
+  #unregister(id: ConfirmationId, release: (request: ClosedConfirmationRequest) => void): void {
+    const others = this.#waiting.get(id);
+    others?.delete(release);
+    if (others?.size === 0) this.#waiting.delete(id);
+  }
+
+  /** Collects ids and reads them together: a thousand notifications are a few queries. */
+  #readSoon(ids: Iterable<ConfirmationId>): void {
+    for (const id of ids) if (this.#waiting.has(id)) this.#toRead.add(id);
+    if (this.#reading || this.#toRead.size === 0) return;
+    this.#reading = true;
+    void this.#readAll();
+  }
+
+  async #readAll(): Promise<void> {
+    try {
+      while (this.#toRead.size > 0) {
+        const ids = [...this.#toRead];
+        this.#toRead.clear();
+        for (const request of await this.#ledger.findClosed(ids)) {
+          for (const release of this.#waiting.get(request.id) ?? []) release(request);
+        }
+      }
+    } catch (error) {
+      this.#onPollFailed(error);
+    } finally {
+      this.#reading = false;
+    }
+  }
+
+  #schedulePoll(): void {
+    this.#cancelPoll = this.#clock.setTimer(POLL_INTERVAL_MS, () => {
+      this.#readSoon(this.#waiting.keys());
+      this.#schedulePoll();
+    });
+  }
+}

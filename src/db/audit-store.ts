@@ -1,0 +1,140 @@
+import { sql } from 'drizzle-orm';
+import type { AuditRecorder, NewAuditEvent } from '../audit/audit-event.ts';
+import { canonicalEventText, chainOf, sha256Hex } from '../audit/event-hash.ts';
+import { storableData, storableText } from '../audit/storable-data.ts';
+import { newEventId, parseConfirmationId, parseRunId } from '../ids.ts';
+import type { Connection, Database } from './database.ts';
+import { auditChains } from './schema/audit.ts';
+
+/**
+ * Puts events on the record inside the caller's transaction, in the order given, each linked to the one before it in
+ * its chain. Two statements, whatever the number of events: the first locks the chains' heads (sorted, so that two
+ * writers never hold one each and wait for the other's) and reads the clock behind those locks; the second stores the
+ * events and the new heads. The locks last until the commit, so a chain never forks and its times never run backwards
+ * unless the server's clock does. A throw means nothing may be committed.
+ */
+export async function appendAuditEvents(
+  connection: Connection,
+  events: readonly NewAuditEvent[],
+): Promise<void> {
+  if (events.length === 0) return;
+  const ends = await lockChains(connection, events);
+  const rows = events.map((event) => {
+    const chain = chainOf(event);
+    const end = ends.get(chain);
+    if (!end) throw new Error(`The audit chain ${chain} was not locked.`);
+    const row = chainedRow(event, chain, end);
+    ends.set(chain, { ...end, length: row.request_seq, head: row.request_hash });
+    return row;
+  });
+  const heads = [...ends].map(([chain, { head }]) => ({ chain, head }));
+  // One text parameter each, so that the statement is the same (and stays prepared) for any number of events.
+  await connection.execute(sql`
+    with advanced as (
+      update audit_chains set head = wanted.head
+      from jsonb_to_recordset(${JSON.stringify(heads)}::text::jsonb) as wanted (chain text, head text)
+      where audit_chains.chain = wanted.chain
+    )
+    insert into audit_events (id, at, kind, confirmation_id, run_id, actor_type, actor_id, actor_name, data,
+                              chain, request_seq, request_prev, request_hash, canonical)
+    select id, at, kind, confirmation_id, run_id, actor_type, actor_id, actor_name, data,
+           chain, request_seq, request_prev, request_hash, canonical
+    from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as event (
+      id uuid, at timestamptz, kind text, confirmation_id uuid, run_id uuid, actor_type text, actor_id text,
+      actor_name text, data jsonb, chain text, request_seq integer, request_prev text, request_hash text,
+      canonical text)
+    order by chain, request_seq`);
+}
+
+/** Records single events in a transaction of their own, and wakes the sequencer. */
+export function createAuditRecorder(database: Database): AuditRecorder {
+  return {
+    async record(event) {
+      await database.transaction((connection) => appendAuditEvents(connection, [event]));
+      // The event is on the record; a lost wake-up only delays its number, until the sequencer's next poll.
+      await database.notifier.notify('audit', event.confirmation ?? event.run ?? 'system').catch(() => {});
+    },
+  };
+}
+
+interface ChainEnd {
+  readonly length: number;
+  readonly head: string;
+  /** The database clock, read once the chain was locked. */
+  readonly at: string;
+}
+
+/** Locks the head of every chain that the events belong to; the ends as they were before these events. */
+async function lockChains(
+  connection: Connection,
+  events: readonly NewAuditEvent[],
+): Promise<Map<string, ChainEnd>> {
+  const added = new Map<string, number>();
+  for (const event of events) added.set(chainOf(event), (added.get(chainOf(event)) ?? 0) + 1);
+  const values = [...added].map(([chain, length]) => ({ chain, length, head: '' }));
+  values.sort((one, other) => (one.chain < other.chain ? -1 : 1));
+  const locked = await connection
+    .insert(auditChains)
+    .values(values)
+    .onConflictDoUpdate({
+      target: auditChains.chain,
+      set: { length: sql`${auditChains.length} + excluded.length` },
+    })
+    .returning({
+      chain: auditChains.chain,
+      length: auditChains.length,
+      head: auditChains.head,
+      at: sql<string>`to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+    });
+  return new Map(
+    locked.map(({ chain, length, head, at }) => [
+      chain,
+      { length: length - (added.get(chain) ?? 0), head, at },
+    ]),
+  );
+}
+
+function chainedRow(event: NewAuditEvent, chain: string, end: ChainEnd) {
+  const id = newEventId();
+  const actor = {
+    type: event.actor.type,
+    id: storableText(event.actor.id, 200),
+    name: storableText(event.actor.name, 200),
+  };
+  const data = storableData(event.data);
+  const { kind, confirmation, run } = event;
+  // The hash covers the id as written; the column would quietly give another spelling back.
+  if (confirmation !== null && parseConfirmationId(confirmation) === null) throw notAnId(confirmation);
+  if (run !== null && parseRunId(run) === null) throw notAnId(run);
+  const [requestSeq, requestPrev] = [end.length + 1, end.head];
+  const canonical = canonicalEventText({
+    id,
+    at: end.at,
+    kind,
+    confirmation,
+    run,
+    actor,
+    data,
+    requestSeq,
+    requestPrev,
+  });
+  return {
+    id,
+    at: end.at,
+    kind,
+    confirmation_id: confirmation,
+    run_id: run,
+    actor_type: actor.type,
+    actor_id: actor.id,
+    actor_name: actor.name,
+    data,
+    chain,
+    request_seq: requestSeq,
+    request_prev: requestPrev,
+    request_hash: sha256Hex(canonical),
+    canonical,
+  };
+}
+
+const notAnId = (text: string): Error =>
+  new Error(`An audit event names ${JSON.stringify(text)}, which is not an id in lower case.`);

@@ -1,0 +1,52 @@
+import { and, eq } from 'drizzle-orm';
+import type { ConfirmationLedger } from '../confirmation/ledger.ts';
+import type { ConfirmationId } from '../ids.ts';
+import { readClosed, readConfirmations, readDue, readPage } from './confirmation-reads.ts';
+import { createLedgerTransaction } from './confirmation-transaction.ts';
+import type { Database } from './database.ts';
+import { confirmations } from './schema/confirmations.ts';
+
+/** The ledger over drizzle, the same on PostgreSQL and on the embedded database. */
+export function createConfirmationLedger(input: {
+  readonly database: Database;
+  /** Told when a notification after a commit could not be sent; the poll makes up for it. */
+  readonly onNotifyFailed: (error: unknown) => void;
+}): ConfirmationLedger {
+  const { database, onNotifyFailed } = input;
+  const { connection, notifier } = database;
+
+  async function notifyAfterCommit(changed: ReadonlySet<ConfirmationId>) {
+    try {
+      for (const id of changed) {
+        await notifier.notify('confirmation', id);
+        await notifier.notify('delivery', id);
+        await notifier.notify('audit', id);
+      }
+    } catch (error) {
+      onNotifyFailed(error);
+    }
+  }
+
+  return {
+    async find(id) {
+      const [request] = await readConfirmations(connection, eq(confirmations.id, id));
+      return request ?? null;
+    },
+    findClosed: (ids) => readClosed(connection, ids),
+    async findByIdempotencyKey(apiKeyId, key) {
+      const [row] = await connection
+        .select({ id: confirmations.id, bodyDigest: confirmations.bodyDigest })
+        .from(confirmations)
+        .where(and(eq(confirmations.apiKeyId, apiKeyId), eq(confirmations.idempotencyKey, key)));
+      return row ? { id: row.id as ConfirmationId, bodyDigest: row.bodyDigest ?? '' } : null;
+    },
+    list: (filter) => readPage(connection, filter),
+    due: (limit) => readDue(connection, limit),
+    async transact(work) {
+      const changed = new Set<ConfirmationId>();
+      const result = await database.transaction((inside) => work(createLedgerTransaction(inside, changed)));
+      if (changed.size > 0) await notifyAfterCommit(changed);
+      return result;
+    },
+  };
+}

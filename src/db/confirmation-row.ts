@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import type {
+  ConfirmationRequest,
+  Decision,
+  DecisiveField,
+  Execution,
+  PersonRef,
+  RequestFacts,
+} from '../confirmation/confirmation-request.ts';
+import { frozenPolicy } from '../confirmation/frozen-policy.ts';
+import type { Vote } from '../confirmation/vote.ts';
+import type { BlockCode } from '../errors.ts';
+import { agentId, type ConfirmationId, type InvocationId, personId, type RunId } from '../ids.ts';
+import type { JsonObject } from '../json.ts';
+import type { confirmations, votes } from './schema/confirmations.ts';
+
+export type ConfirmationRow = typeof confirmations.$inferSelect;
+export type VoteRow = Pick<
+  typeof votes.$inferSelect,
+  'personId' | 'personName' | 'verdict' | 'reason' | 'channel' | 'at'
+>;
+
+/** Reads a row and its votes back as the union. Throws where the row is not a state that can be. */
+export function confirmationOf(row: ConfirmationRow, voteRows: readonly VoteRow[]): ConfirmationRequest {
+  const shared = { ...factsOf(row), votes: voteRows.map(voteOf), version: row.version };
+  if (row.status === 'pending') return { ...shared, status: 'pending' };
+  const decision = decisionOf(row);
+  if (row.status === 'approved')
+    return { ...shared, status: 'approved', decision, execution: executionOf(row) };
+  return { ...shared, status: row.status, decision };
+}
+
+const personRefs = z.array(z.object({ id: z.string(), name: z.string() }));
+const decisiveFields = z.array(
+  z.object({ role: z.enum(['amount', 'currency', 'payee', 'other']), pointer: z.string() }),
+);
+
+function factsOf(row: ConfirmationRow): RequestFacts {
+  return {
+    id: row.id as ConfirmationId,
+    organization: row.organization,
+    tool: row.tool,
+    toolVersion: row.toolVersion,
+    args: row.args as JsonObject,
+    argsDigest: row.argsDigest,
+    verificationCode: row.verificationCode,
+    decisiveFields: decisiveFields.parse(row.decisiveFields) satisfies readonly DecisiveField[],
+    summary: row.summary,
+    agent: agentId(row.agent),
+    session: row.session,
+    callId: row.callId,
+    requester: { id: personId(row.requesterId), name: row.requesterName },
+    requesterNamedByAgent: row.requesterNamedByAgent,
+    agentOwner: row.agentOwner === null ? null : personId(row.agentOwner),
+    runId: row.runId as RunId | null,
+    parentRunId: row.parentRunId as RunId | null,
+    invocationId: row.invocationId as InvocationId | null,
+    apiKeyId: row.apiKeyId,
+    policy: frozenPolicy.parse(row.policy),
+    approvers: personRefs.parse(row.approvers).map(({ id, name }) => ({ id: personId(id), name })),
+    createdAt: row.createdAt,
+    decideBy: row.decideBy,
+  };
+}
+
+const voteOf = (row: VoteRow): Vote => ({
+  person: { id: personId(row.personId), name: row.personName },
+  verdict: row.verdict,
+  reason: row.reason,
+  channel: row.channel,
+  at: row.at,
+});
+
+function decisionOf(row: ConfirmationRow): Decision {
+  if (row.status === 'pending') throw new Error(`Confirmation ${row.id} is pending and has no decision`);
+  return {
+    status: row.status,
+    by: decidedBy(row),
+    at: present(row, 'decidedAt'),
+    reason: row.decisionReason,
+    code: present(row, 'decisionCode') as BlockCode | 'approved',
+  };
+}
+
+const decidedBy = (row: ConfirmationRow): PersonRef | null =>
+  row.decidedById === null
+    ? null
+    : { id: personId(row.decidedById), name: row.decidedByName ?? row.decidedById };
+
+function executionOf(row: ConfirmationRow): Execution {
+  const executeBy = present(row, 'executeBy');
+  switch (row.executionStatus) {
+    case 'unclaimed':
+      return { status: 'unclaimed', executableFrom: present(row, 'executableFrom'), executeBy };
+    case 'claimed':
+      return { status: 'claimed', at: present(row, 'claimedAt'), executeBy, sendBy: present(row, 'sendBy') };
+    case 'succeeded':
+    case 'failed':
+    case 'unknown':
+      return {
+        status: row.executionStatus,
+        at: present(row, 'executionAt'),
+        executeBy,
+        detail: row.executionDetail,
+        source: present(row, 'executionSource'),
+      };
+    case 'lapsed':
+    case 'revoked':
+      return {
+        status: row.executionStatus,
+        at: present(row, 'executionAt'),
+        executeBy,
+        detail: row.executionDetail,
+      };
+    case 'none':
+      throw new Error(`Confirmation ${row.id} is approved without a grant`);
+  }
+}
+
+function present<Key extends keyof ConfirmationRow>(
+  row: ConfirmationRow,
+  key: Key,
+): NonNullable<ConfirmationRow[Key]> {
+  const value = row[key];
+  if (value === null || value === undefined) throw new Error(`Confirmation ${row.id} lacks ${key}`);
+  return value as NonNullable<ConfirmationRow[Key]>;
+}

@@ -1,0 +1,185 @@
+import { randomBytes } from 'node:crypto';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Clock } from '../../clock.ts';
+import type { JsonObject } from '../../json.ts';
+import { checkCard } from './check-card.ts';
+import type { FaultQueue, StandinOperation } from './fault-queue.ts';
+import type { MessageStore, StandinMessage } from './message-store.ts';
+import type { FeishuStandinOptions } from './standin-options.ts';
+
+const TOKEN_LIFE_SECONDS = 7_200;
+/** A card message's request body (open.feishu.cn, "Send message"). */
+const MAX_BODY_BYTES = 30 * 1024;
+const MAX_UUID_LENGTH = 50;
+
+interface Answer {
+  readonly status: number;
+  readonly body: JsonObject;
+}
+
+/** The part of the open platform's API that a card needs. Errors have the platform's codes and HTTP statuses. */
+export function createOpenApi(input: {
+  readonly options: FeishuStandinOptions;
+  readonly messages: MessageStore;
+  readonly faults: FaultQueue;
+  readonly clock: Clock;
+  readonly changed: () => void;
+}): {
+  readonly app: FastifyInstance;
+  readonly revokeTokens: () => void;
+  readonly tokensIssued: () => number;
+} {
+  const { options, messages, faults, clock, changed } = input;
+  const app = Fastify({ forceCloseConnections: true, bodyLimit: 4 * 1024 * 1024 });
+  app.removeContentTypeParser('application/json');
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, body),
+  );
+  const tokens = new Map<string, number>();
+  let issued = 0;
+
+  const issueToken = (body: JsonObject): Answer => {
+    if (body.app_id !== options.appId) return failure(200, 10003, 'invalid param');
+    if (body.app_secret !== options.appSecret) return failure(200, 10014, 'app secret invalid');
+    const token = `t-${randomBytes(20).toString('hex')}`;
+    issued += 1;
+    tokens.set(token, clock.now() + TOKEN_LIFE_SECONDS * 1000);
+    return {
+      status: 200,
+      body: { code: 0, msg: 'ok', tenant_access_token: token, expire: TOKEN_LIFE_SECONDS },
+    };
+  };
+
+  const unauthorized = (request: FastifyRequest): Answer | null => {
+    const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];
+    if (!token) return failure(400, 99991661, 'Missing access token for authorization.');
+    const validUntil = tokens.get(token);
+    return validUntil === undefined || validUntil <= clock.now()
+      ? failure(400, 99991663, 'Invalid access token for authorization.')
+      : null;
+  };
+
+  const post = (body: JsonObject, replyTo: StandinMessage | null): Answer => {
+    const { content, uuid } = body;
+    if (body.msg_type !== 'interactive' || typeof content !== 'string')
+      return failure(400, 230001, 'Your request contains an invalid request parameter.');
+    if (uuid !== undefined && (typeof uuid !== 'string' || uuid.length > MAX_UUID_LENGTH))
+      return failure(400, 230001, 'Your request contains an invalid request parameter, ext=invalid uuid.');
+    const checked = checkCard(content);
+    if (checked.kind === 'fault') return failure(400, checked.code, checked.message);
+    const message = messages.create({
+      chat: options.chat,
+      uuid: uuid ?? null,
+      replyTo: replyTo?.messageId ?? null,
+      content,
+      card: checked.card,
+    });
+    return success(messageData(message, options));
+  };
+
+  const create = (request: FastifyRequest, body: JsonObject): Answer => {
+    const query = request.query as { receive_id_type?: string };
+    if (query.receive_id_type !== 'chat_id')
+      return failure(400, 230001, 'Your request contains an invalid request parameter.');
+    if (body.receive_id !== options.chat)
+      return failure(400, 230002, 'The bot can not be outside the group.');
+    return post(body, null);
+  };
+
+  const patch = (request: FastifyRequest, body: JsonObject): Answer => {
+    const message = messages.get((request.params as { messageId: string }).messageId);
+    if (!message)
+      return failure(
+        400,
+        230001,
+        'Your request contains an invalid request parameter, ext=invalid message_id.',
+      );
+    if (typeof body.content !== 'string')
+      return failure(400, 230001, 'Your request contains an invalid request parameter.');
+    const checked = checkCard(body.content);
+    if (checked.kind === 'fault') return failure(400, checked.code, checked.message);
+    if (!isShared(message.card) || !isShared(checked.card))
+      return failure(400, 230001, 'update_multi must be true before and after the update.');
+    messages.update(message, body.content, checked.card);
+    return success({});
+  };
+
+  const reply = (request: FastifyRequest, body: JsonObject): Answer => {
+    const message = messages.get((request.params as { messageId: string }).messageId);
+    return message ? post(body, message) : failure(400, 230001, 'invalid message_id');
+  };
+
+  const route = (operation: StandinOperation, act: (request: FastifyRequest, body: JsonObject) => Answer) => {
+    return async (request: FastifyRequest, response: FastifyReply): Promise<unknown> => {
+      const answer = (): Answer => {
+        const bytes = request.body as Buffer;
+        if (operation !== 'token') {
+          const refused = unauthorized(request);
+          if (refused) return refused;
+          if (bytes.length > MAX_BODY_BYTES)
+            return failure(400, 230025, 'The length of the message content reaches its limit.');
+        }
+        const result = act(request, parseBody(bytes));
+        if (operation !== 'token' && result.body.code === 0) changed();
+        return result;
+      };
+      const fault = faults.take(operation);
+      if (!fault) {
+        const { status, body } = answer();
+        return response.status(status).send(body);
+      }
+      if (fault.carriedOut) answer();
+      if (fault.kind === 'answer')
+        return response
+          .status(fault.status)
+          .headers(fault.headers ?? {})
+          .send(fault.body);
+      response.hijack();
+      if (fault.kind === 'cut') request.raw.socket.destroy();
+      return response;
+    };
+  };
+
+  app.post(
+    '/open-apis/auth/v3/tenant_access_token/internal',
+    route('token', (_request, body) => issueToken(body)),
+  );
+  app.post('/open-apis/im/v1/messages', route('create', create));
+  app.patch('/open-apis/im/v1/messages/:messageId', route('patch', patch));
+  app.post('/open-apis/im/v1/messages/:messageId/reply', route('reply', reply));
+  app.get('/open-apis/bot/v3/info', async (request, response) => {
+    const bot = { activate_status: 2, app_name: 'Countersign', avatar_url: '', open_id: 'ou_bot' };
+    const { status, body } = unauthorized(request) ?? { status: 200, body: { code: 0, msg: 'ok', bot } };
+    return response.status(status).send(body);
+  });
+  return { app, revokeTokens: () => tokens.clear(), tokensIssued: () => issued };
+}
+
+const success = (data: JsonObject): Answer => ({ status: 200, body: { code: 0, msg: 'success', data } });
+const failure = (status: number, code: number, msg: string): Answer => ({ status, body: { code, msg } });
+
+const isShared = (card: JsonObject): boolean =>
+  typeof card.config === 'object' &&
+  card.config !== null &&
+  !Array.isArray(card.config) &&
+  card.config.update_multi === true;
+
+function parseBody(bytes: Buffer): JsonObject {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return {};
+  }
+}
+
+const messageData = (message: StandinMessage, options: FeishuStandinOptions): JsonObject => ({
+  message_id: message.messageId,
+  msg_type: 'interactive',
+  chat_id: message.chat,
+  create_time: String(message.createdAt),
+  update_time: String(message.updatedAt),
+  deleted: false,
+  updated: message.contents.length > 1,
+  sender: { id: options.appId, id_type: 'app_id', sender_type: 'app', tenant_key: options.tenant },
+  body: { content: JSON.stringify(message.card) },
+});
