@@ -1,9 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { CHANNEL_KINDS } from '../../channels/index.ts';
+import { HOOK_KINDS } from '../../hooks/index.ts';
+import { type LoadedConfig, loadConfig } from '../../src/config/load-config.ts';
 import { compileCondition } from '../../src/confirmation/condition.ts';
 import { packageRoot } from '../../src/package-root.ts';
-import { load, sampleEnvironment } from './fixtures.ts';
+import { sampleEnvironment } from './fixtures.ts';
+
+const load = (text: string): LoadedConfig =>
+  loadConfig({
+    text,
+    fileName: 'configuration.md',
+    environment: sampleEnvironment,
+    channelKinds: CHANNEL_KINDS,
+    hookKinds: HOOK_KINDS,
+  });
 
 const page = (name: string): string => readFileSync(join(packageRoot, 'docs', name), 'utf8');
 const blocksOf = (text: string, language: string): string[] =>
@@ -18,7 +30,7 @@ describe('docs/configuration.md', () => {
   it('shows passages that are a configuration together', () => {
     const blocks = blocksOf(configuration, 'yaml');
     expect(blocks.length).toBeGreaterThan(5);
-    const result = load(blocks.join('\n'), sampleEnvironment);
+    const result = load(blocks.join('\n'));
     expect(result.kind === 'faulty' ? result.faults : []).toEqual([]);
   });
 
@@ -44,10 +56,7 @@ describe('docs/policies.md', () => {
   it('shows policies that load beside the rest, without a warning of their own', () => {
     const [example] = blocksOf(policies, 'yaml');
     const rest = blocksOf(configuration, 'yaml').filter((block) => !block.startsWith('policies:'));
-    const result = load(
-      `${rest.join('\n')}\ndefaultPolicy: { approvers: ["group:finance"] }\n${example}`,
-      sampleEnvironment,
-    );
+    const result = load(`${rest.join('\n')}\ndefaultPolicy: { approvers: ["group:finance"] }\n${example}`);
     if (result.kind === 'faulty') throw new Error(JSON.stringify(result.faults));
     expect(result.config.policies.map(({ id }) => id)).toEqual(['flagged-by-agent', 'every-transfer']);
     expect(result.warnings.filter(({ path }) => path.endsWith('.when'))).toEqual([]);

@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { CHANNEL_KINDS } from '../../channels/index.ts';
+import { HOOK_KINDS } from '../../hooks/index.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import { createPolicyEvaluator } from '../../src/confirmation/policy-evaluator.ts';
 import { faultsOf, loaded, sampleEnvironment, sampleText, sampleWith } from './fixtures.ts';
 
@@ -32,6 +35,40 @@ describe('the sample configuration', () => {
       outcomeWithinMs: 3_600_000,
       deliveryTimeoutMs: 900_000,
       reason: 'never',
+    });
+  });
+
+  it('loads with the channels and hooks that this service is built with', () => {
+    const result = loadConfig({
+      text: sampleText,
+      fileName: 'countersign.example.yaml',
+      environment: sampleEnvironment,
+      channelKinds: CHANNEL_KINDS,
+      hookKinds: HOOK_KINDS,
+    });
+    if (result.kind === 'faulty') throw new Error(JSON.stringify(result.faults));
+    expect(result.config.people).toEqual(config.people);
+    expect(result.config.channels.map(({ id, kind }) => [id, kind])).toEqual([
+      ['pay-feishu', 'feishu'],
+      ['pay-slack', 'slack'],
+    ]);
+    const sockets = sampleWith(
+      ['mode: webhook ', 'mode: long-connection '],
+      ['mode: http ', 'mode: socket '],
+    );
+    const faulty = loadConfig({
+      text: sockets,
+      fileName: 'countersign.example.yaml',
+      environment: sampleEnvironment,
+      channelKinds: CHANNEL_KINDS,
+      hookKinds: HOOK_KINDS,
+    });
+    expect(faulty).toMatchObject({
+      kind: 'faulty',
+      faults: [
+        { path: 'channels[0].mode', message: expect.stringContaining('not available in this version') },
+        { path: 'channels[1].mode', message: expect.stringContaining('not available in this version') },
+      ],
     });
   });
 
