@@ -91,9 +91,9 @@ function dispatchOf(declared: number): () => Promise<unknown> {
 }
 
 function hookableOf(count: number): () => Promise<unknown> {
-  const hooks = createHooks<{ call: (context: HookContext) => Promise<{ readonly allow: true }> }>();
-  for (let index = 0; index < count; index += 1) hooks.hook('call', async () => ({ allow: true }));
-  return async () => hooks.callHook('call', newContext());
+  const hooks = createHooks<{ call: (context: HookContext) => Promise<void> }>();
+  for (let index = 0; index < count; index += 1) hooks.hook('call', async () => {});
+  return () => hooks.callHook('call', newContext()) as Promise<unknown>;
 }
 
 const newContext = (): HookContext => ({

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { frozenContext } from './frozen-context.ts';
+import { frozenContextWith } from './frozen-context.ts';
 import { HookCaller } from './hook-caller.ts';
 import type { PostToolUseContext } from './hook-context.ts';
 import type { OnHookFailed } from './hook-failure.ts';
@@ -38,7 +38,7 @@ export async function dispatchPostToolUse(dispatch: PostToolUseDispatch): Promis
         point: POST_TOOL_USE,
         hooks: dispatch.registry.at(POST_TOOL_USE),
         caller,
-        context: frozenContext(dispatch.context),
+        context: frozenContextWith(dispatch.context, { toolResult: dispatch.context.toolResult }),
         onHookFailed: dispatch.onHookFailed,
       },
       sideEffects,

@@ -61,18 +61,36 @@ export type PreToolUseOutcome =
  */
 export async function dispatchPreToolUse(dispatch: PreToolUseDispatch): Promise<PreToolUseOutcome> {
   const sideEffects: SideEffect[] = [];
+  const caller = new HookCaller(dispatch);
   try {
-    return await askHooks(dispatch, sideEffects);
+    const end = await runHookChain(
+      {
+        point: PRE_TOOL_USE,
+        hooks: unfinishedHooks(dispatch),
+        caller,
+        context: frozenContext(dispatch.context),
+        onHookFailed: dispatch.onHookFailed,
+        refuse: refuseByPlace,
+        refuseValue(_field, value) {
+          return refuseArgs(dispatch, value as JsonObject);
+        },
+        stops: endsTheChain,
+      },
+      sideEffects,
+    );
+    return outcomeOf(end, sideEffects);
   } catch (thrown) {
-    const hook = dispatch.registry.gateName;
-    await reportQuietly(dispatch, hook, describeThrown(thrown));
+    const hookName = dispatch.registry.gateName;
+    await reportQuietly(dispatch, hookName, describeThrown(thrown));
     return denied({
       code: 'gate_unavailable',
       message: GATE_UNAVAILABLE,
-      hookName: hook,
+      hookName,
       failure: true,
       sideEffects,
     });
+  } finally {
+    caller.close();
   }
 }
 
@@ -81,30 +99,9 @@ const GATE_UNAVAILABLE =
   'The confirmation gate could not be asked, so the call did not run. A person has to look; do not try another way.';
 const CANCELLED = 'The run was cancelled before the call ran.';
 
-async function askHooks(dispatch: PreToolUseDispatch, sideEffects: SideEffect[]): Promise<PreToolUseOutcome> {
-  const { registry, skip } = dispatch;
-  const context = frozenContext(dispatch.context);
-  const all = registry.at(PRE_TOOL_USE);
-  const hooks = skip === undefined ? all : all.filter((hook) => hook.isGate || !skip.has(hook.name));
-  const caller = new HookCaller(dispatch);
-  try {
-    const end = await runHookChain(
-      {
-        point: PRE_TOOL_USE,
-        hooks,
-        caller,
-        context,
-        onHookFailed: dispatch.onHookFailed,
-        refuse: refuseByPlace,
-        refuseValue: (_field, value) => refuseArgs(dispatch, value as JsonObject),
-        stops: (result) => result.allow !== true,
-      },
-      sideEffects,
-    );
-    return outcomeOf(end, sideEffects);
-  } finally {
-    caller.close();
-  }
+function unfinishedHooks({ registry, skip }: PreToolUseDispatch): readonly RegisteredHook[] {
+  const hooks = registry.at(PRE_TOOL_USE);
+  return skip === undefined ? hooks : hooks.filter((hook) => hook.isGate || !skip.has(hook.name));
 }
 
 function outcomeOf(
@@ -168,6 +165,8 @@ function outcomeOfResult(
       throw new Error('An allowing result does not end a chain.');
   }
 }
+
+const endsTheChain = (result: PreToolUseResult): boolean => result.allow !== true;
 
 function refuseArgs(dispatch: PreToolUseDispatch, args: JsonObject): string | null {
   try {

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { frozenContext } from './frozen-context.ts';
+import { frozenContextWith } from './frozen-context.ts';
 import type { ToolSettledContext } from './hook-context.ts';
 import type { OnHookFailed } from './hook-failure.ts';
 import { TOOL_SETTLED } from './hook-point.ts';
@@ -22,8 +22,7 @@ export async function dispatchToolSettled(
   dispatch: ToolSettledDispatch,
 ): Promise<{ readonly sideEffects: readonly SideEffect[] }> {
   try {
-    const context = frozenContext({
-      ...dispatch.context,
+    const context = frozenContextWith(dispatch.context, {
       settlement: Object.freeze({ ...dispatch.context.settlement }),
     });
     return { sideEffects: await runObservers({ ...dispatch, point: TOOL_SETTLED, context }) };

@@ -3,9 +3,6 @@ import type { JsonObject, JsonValue } from '../json.ts';
 /** Deeper arguments are refused at every edge of the service, so no hook may rewrite any into being deeper. */
 const MOST_LEVELS = 64;
 
-/** What this module has made: taken as it is when it comes back, so an unchanged value is copied once. */
-const made = new WeakSet<object>();
-
 /**
  * A deeply frozen plain copy of `value`, each property read once: what a getter or a proxy says later changes nothing.
  * Throws a `TypeError` that names the property where the value is not JSON (`undefined`, a function, an instance of a
@@ -21,12 +18,11 @@ function copy(value: unknown, name: string, levelsLeft: number): JsonValue {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   if (typeof value !== 'object') throw new TypeError(`"${name}" is not JSON: ${typeof value}`);
-  if (made.has(value)) return value as JsonValue;
   if (levelsLeft === 0) throw new TypeError(`"${name}" is nested deeper than ${MOST_LEVELS} levels`);
   const plain = Array.isArray(value)
     ? Array.from(value, (item: unknown) => copy(item, name, levelsLeft - 1))
     : copyObject(value, name, levelsLeft);
-  made.add(Object.freeze(plain));
+  Object.freeze(plain);
   return plain;
 }
 

@@ -25,7 +25,7 @@ export class HookCaller {
   #open: OpenCall | null = null;
   #disarm: (() => void) | null = null;
   #firesAt = Number.POSITIVE_INFINITY;
-  #listening = false;
+  #abortListener: (() => void) | null = null;
 
   /** `signal` null: nothing cancels these calls. */
   constructor(input: { readonly clock: Clock; readonly signal: AbortSignal | null }) {
@@ -41,21 +41,23 @@ export class HookCaller {
     const signal = controller?.signal ?? NEVER_ABORTED;
     return new Promise((resolve) => {
       const call: OpenCall = { deadline, timeoutMs: hook.timeoutMs, controller, resolve, closed: false };
-      const answered = (answer: unknown) => this.#finish(call, { kind: 'answered', answer });
-      const threw = (thrown: unknown) => this.#finish(call, failed('threw', describeThrown(thrown)));
       try {
         const triggers = hook.shouldTrigger === null || hook.shouldTrigger(context);
-        if (triggers === false) return resolve(NOT_TRIGGERED);
-        if (triggers === true) {
-          Promise.resolve(hook.execute(context, signal)).then(answered, threw);
-        } else {
-          Promise.resolve(triggers)
-            .then((later) => this.#executeIf(later, call, () => hook.execute(context, signal)))
-            .then(undefined, threw);
+        if (triggers === false) {
+          resolve(NOT_TRIGGERED);
+          return;
         }
+        const answer =
+          triggers === true
+            ? hook.execute(context, signal)
+            : this.#executeIf(triggers, call, () => hook.execute(context, signal));
+        Promise.resolve(answer).then(
+          (settled) => this.#finish(call, { kind: 'answered', answer: settled }),
+          (thrown) => this.#finish(call, failed('threw', describeThrown(thrown))),
+        );
         this.#watch(call);
       } catch (thrown) {
-        threw(thrown);
+        resolve(failed('threw', describeThrown(thrown)));
       }
     });
   }
@@ -63,16 +65,17 @@ export class HookCaller {
   close(): void {
     this.#disarm?.();
     this.#disarm = null;
-    if (this.#listening) this.#signal?.removeEventListener('abort', this.#onAbort);
+    if (this.#abortListener) this.#signal?.removeEventListener('abort', this.#abortListener);
   }
 
-  async #executeIf(triggers: unknown, call: OpenCall, execute: () => unknown): Promise<void> {
-    if (triggers === false) return this.#finish(call, NOT_TRIGGERED);
-    if (triggers !== true) {
-      return this.#finish(call, failed('bad_result', 'shouldTrigger did not answer with true or false'));
-    }
+  /** The rare case: `shouldTrigger` answered with something other than a boolean, a promise as a rule. */
+  async #executeIf(triggers: unknown, call: OpenCall, execute: () => unknown): Promise<unknown> {
+    const settled = await triggers;
+    if (settled === false) this.#finish(call, NOT_TRIGGERED);
+    else if (settled !== true)
+      this.#finish(call, failed('bad_result', 'shouldTrigger did not answer with a boolean'));
     // It may have taken so long that the call is over; then the work must not begin.
-    if (!call.closed) this.#finish(call, { kind: 'answered', answer: await execute() });
+    return call.closed ? undefined : execute();
   }
 
   #finish(call: OpenCall, outcome: HookCallOutcome): void {
@@ -84,39 +87,39 @@ export class HookCaller {
 
   #watch(call: OpenCall): void {
     this.#open = call;
-    if (call.deadline < this.#firesAt) this.#arm(call);
+    if (call.deadline < this.#firesAt) this.#arm(call, call.timeoutMs);
     if (this.#signal?.aborted) {
       // The hook itself, or whoever it woke, cancelled the run before it returned its promise.
       this.#onAbort();
-    } else if (this.#signal && !this.#listening) {
-      this.#listening = true;
-      this.#signal.addEventListener('abort', this.#onAbort, { once: true });
+    } else if (this.#signal && !this.#abortListener) {
+      this.#abortListener = this.#onAbort.bind(this);
+      this.#signal.addEventListener('abort', this.#abortListener, { once: true });
     }
   }
 
-  #arm(call: OpenCall): void {
+  #arm(call: OpenCall, delayMs: number): void {
     this.#disarm?.();
     this.#firesAt = call.deadline;
-    this.#disarm = this.#clock.setTimer(call.deadline - this.#clock.monotonic(), this.#onTimer);
+    this.#disarm = this.#clock.setTimer(delayMs, () => this.#onTimer());
   }
 
   /** The timer may have been set for an earlier hook of the chain: then it is set again for the one that runs now. */
-  readonly #onTimer = (): void => {
+  #onTimer(): void {
     this.#firesAt = Number.POSITIVE_INFINITY;
     this.#disarm = null;
     const call = this.#open;
     if (!call) return;
     if (this.#clock.monotonic() < call.deadline) {
-      this.#arm(call);
+      this.#arm(call, call.deadline - this.#clock.monotonic());
     } else {
       const late = failed('timed_out', `no answer within ${call.timeoutMs} ms`);
       this.#interrupt(call, late, new DOMException('The hook took too long.', 'TimeoutError'));
     }
-  };
+  }
 
-  readonly #onAbort = (): void => {
+  #onAbort(): void {
     if (this.#open) this.#interrupt(this.#open, CANCELLED, this.#signal?.reason);
-  };
+  }
 
   #interrupt(call: OpenCall, outcome: HookCallOutcome, reason: unknown): void {
     this.#finish(call, outcome);

@@ -16,13 +16,12 @@ export interface HookFailure {
  */
 export type OnHookFailed = (failure: HookFailure) => void | Promise<void>;
 
-const LONGEST_DETAIL = 2_000;
+const LONGEST_DETAIL = 500;
 
-/** Whatever was thrown, as a text; never throws, whatever it is. */
+/** Whatever was thrown, as a bounded text without a stack trace; never throws, whatever it is. */
 export function describeThrown(thrown: unknown): string {
   try {
-    const text =
-      thrown instanceof Error ? (thrown.stack ?? `${thrown.name}: ${thrown.message}`) : String(thrown);
+    const text = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
     // Through UTF-8, so that a surrogate pair cut in two does not reach the database.
     return Buffer.from(text.slice(0, LONGEST_DETAIL)).toString();
   } catch {
