@@ -97,7 +97,10 @@ create table deliveries (
   state text not null default 'queued'
     constraint deliveries_state check (state in ('queued', 'sent', 'uncertain', 'failed')),
   message_ids text[] not null default '{}',
+  -- Tries in a row that did not succeed; only the back-off grows with it.
   attempts integer not null default 0,
+  -- Sends that began and of which no message id is known: each may stand in the chat.
+  unconfirmed_sends integer not null default 0,
   shown_version integer not null default 0,
   wanted_version integer not null default 1,
   decisive_shown boolean not null default true,
@@ -111,6 +114,7 @@ create table deliveries (
 );
 create index deliveries_due on deliveries (next_attempt_at)
   where state in ('queued', 'uncertain') or shown_version < wanted_version;
+create index deliveries_first_message on deliveries ((message_ids[1]));
 
 -- What people saw: each version of a card as it went out, with its digest.
 create table rendered_cards (

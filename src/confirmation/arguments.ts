@@ -1,6 +1,6 @@
 import { Decimal } from 'decimal.js';
 import { parse } from 'lossless-json';
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject } from '../json.ts';
 
 /** What `parseJson` made of a text: an object whose every value survives, or why it was refused. */
 export type ParsedJson =
@@ -141,16 +141,3 @@ const refuseArguments = (what: string): ParsedJson => ({
   code: 'invalid_arguments',
   message: `The arguments cannot be accepted: ${what}.`,
 });
-
-/** The value that a JSON Pointer (RFC 6901) names; undefined where there is none. */
-export function valueAt(value: JsonValue, pointer: string): JsonValue | undefined {
-  if (pointer === '') return value;
-  let current: JsonValue | undefined = value;
-  for (const part of pointer.split('/').slice(1)) {
-    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, key)) return undefined;
-    if (Array.isArray(current) && !/^\d+$/.test(key)) return undefined;
-    current = (current as Record<string, JsonValue>)[key];
-  }
-  return current;
-}

@@ -65,6 +65,8 @@ export interface LedgerTransaction {
   ): Promise<{ readonly executeBy: Date; readonly sendBy: Date } | null>;
   /** Moves the execution on; false, and nothing changed, unless it is in `from` now. */
   moveExecution(id: ConfirmationId, move: ExecutionMove): Promise<boolean>;
+  /** Whether no card of the request stands, or may stand, in any chat; none can be sent before this ends. */
+  reachedNobody(id: ConfirmationId): Promise<boolean>;
   /** The request as this transaction sees it now. */
   read(id: ConfirmationId): Promise<ConfirmationRequest>;
   /** Puts an event on the record, in this transaction. */

@@ -3,15 +3,15 @@ import { CountersignError } from '../errors.ts';
 import type { HookContext } from '../hook/hook-context.ts';
 import { type ChannelId, channelId, newConfirmationId, type PersonId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
-import { valueAt } from './arguments.ts';
 import type { ConfirmationRequest, DecisiveField, PersonRef } from './confirmation-request.ts';
 import { subjectOf } from './decision-event.ts';
 import { digestOf, verificationCodeOf } from './digest.ts';
 import type { FrozenPolicy } from './frozen-policy.ts';
 import type { ConfirmationGate, GateAnswer, GatedCall } from './gate.ts';
+import { valueAt } from './json-pointer.ts';
 import type { ConfirmationLedger, LedgerTransaction, NewConfirmation } from './ledger.ts';
 import type { PersonDirectory } from './person-directory.ts';
-import type { DecidingPolicy, PolicyEvaluator } from './policy-match.ts';
+import type { DecidingPolicy, PolicyEvaluator } from './policy-evaluator.ts';
 import type { ToolFacts } from './tool-facts.ts';
 import { closeUndeliverableInside } from './undeliverable.ts';
 

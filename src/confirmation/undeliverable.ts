@@ -3,8 +3,8 @@ import { decided } from './decision-event.ts';
 import type { ConfirmationLedger, LedgerTransaction } from './ledger.ts';
 
 /**
- * Closes a request that nobody could be asked about. Only a pending one without votes: the caller has made sure that
- * no card was sent or possibly sent. Returns whether it was closed.
+ * Closes a request that nobody could be asked about: pending, without votes, and without a card that was sent or
+ * possibly sent. Returns whether it was closed.
  */
 export function closeUndeliverable(
   input: { readonly id: ConfirmationId; readonly reason: string },
@@ -13,6 +13,7 @@ export function closeUndeliverable(
   return ports.ledger.transact(async (transaction) => {
     const locked = await transaction.lock(input.id);
     if (locked?.request.status !== 'pending' || locked.request.votes.length > 0) return false;
+    if (!(await transaction.reachedNobody(input.id))) return false;
     return closeUndeliverableInside(transaction, input);
   });
 }

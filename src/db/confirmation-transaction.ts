@@ -8,7 +8,7 @@ import { insertConfirmation } from './confirmation-insert.ts';
 import { readConfirmations } from './confirmation-reads.ts';
 import { confirmationOf, type VoteRow } from './confirmation-row.ts';
 import type { Connection } from './database.ts';
-import { wantVersion } from './delivery-store.ts';
+import { reachedNobody, wantVersion } from './delivery-store.ts';
 import { confirmations, gateControls, votes } from './schema/confirmations.ts';
 
 /** What a process may still send after its claim; past it, it gives up (INVARIANTS: claim + 10 s). */
@@ -127,6 +127,8 @@ export function createLedgerTransaction(
       };
       return (await guardedUpdate(id, set, eq(confirmations.executionStatus, move.from))) !== null;
     },
+
+    reachedNobody: (id) => reachedNobody(connection, id),
 
     async read(id) {
       const [request] = await readConfirmations(connection, eq(confirmations.id, id));

@@ -1,10 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { sql } from 'drizzle-orm';
+import { and, eq, inArray, ne, sql } from 'drizzle-orm';
 import type { ChannelAddress } from '../channel/channel.ts';
-import { type ChannelId, type ConfirmationId, newDeliveryId } from '../ids.ts';
+import type { DeliveryOnRecord } from '../channel/delivery-on-record.ts';
+import type { DeliveryRecord } from '../confirmation/delivery-record.ts';
+import { type ChannelId, type ConfirmationId, type DeliveryId, newDeliveryId } from '../ids.ts';
 import type { Connection } from './database.ts';
+import { deliveries } from './schema/deliveries.ts';
 
-/** Queues one delivery a channel, with an opaque token of 128 bits for its buttons. */
+/**
+ * Queues one card a channel for a new request, in the transaction that stores the request. Notify the topic
+ * `delivery` after the commit.
+ */
 export async function insertDeliveries(
   connection: Connection,
   input: {
@@ -13,25 +19,142 @@ export async function insertDeliveries(
     readonly now: Date;
   },
 ): Promise<void> {
-  for (const address of input.addresses) {
-    const token = randomBytes(16).toString('base64url');
-    const now = input.now.toISOString();
-    await connection.execute(sql`
-      insert into deliveries
-        (id, confirmation_id, channel_id, provider, app, tenant, chat, token, next_attempt_at, at, created_at)
-      values
-        (${newDeliveryId()}, ${input.confirmationId}, ${address.channelId}, ${address.provider}, ${address.app},
-         ${address.tenant}, ${address.chat}, ${token}, ${now}, ${now}, ${now})`);
-  }
+  if (input.addresses.length === 0) return;
+  await connection.insert(deliveries).values(
+    input.addresses.map(({ channelId, provider, app, tenant, chat }) => ({
+      id: newDeliveryId(),
+      confirmationId: input.confirmationId,
+      channelId,
+      provider,
+      app,
+      tenant,
+      chat,
+      token: newToken(),
+      nextAttemptAt: input.now,
+      at: input.now,
+      createdAt: input.now,
+    })),
+  );
 }
 
-/** Asks for the request's cards to show this version. */
+/**
+ * Asks for every card of a request to show at least `version`, in the transaction that made the version. A card that
+ * was given up on is tried again. Notify the topic `delivery` after the commit.
+ */
 export async function wantVersion(
   connection: Connection,
-  id: ConfirmationId,
+  confirmationId: ConfirmationId,
   version: number,
 ): Promise<void> {
-  await connection.execute(sql`
-    update deliveries set wanted_version = ${version}, next_attempt_at = clock_timestamp()
-    where confirmation_id = ${id} and wanted_version < ${version}`);
+  await connection
+    .update(deliveries)
+    .set({
+      wantedVersion: sql`greatest(${deliveries.wantedVersion}, ${version})`,
+      attempts: 0,
+      nextAttemptAt: sql`clock_timestamp()`,
+    })
+    .where(and(eq(deliveries.confirmationId, confirmationId), ne(deliveries.state, 'failed')));
 }
+
+/**
+ * Whether no card of the request stands or may stand in any chat. Locks the deliveries, so that none can begin to be
+ * sent before the surrounding transaction ends: what `closeUndeliverable` asks before it closes.
+ */
+export async function reachedNobody(
+  connection: Connection,
+  confirmationId: ConfirmationId,
+): Promise<boolean> {
+  const rows = await connection
+    .select({ messageIds: deliveries.messageIds, unconfirmedSends: deliveries.unconfirmedSends })
+    .from(deliveries)
+    .where(eq(deliveries.confirmationId, confirmationId))
+    .orderBy(deliveries.id)
+    .for('update');
+  return rows.every(({ messageIds, unconfirmedSends }) => messageIds.length === 0 && unconfirmedSends === 0);
+}
+
+/** The cards of several requests as API and record show them; a request without cards has an empty list. */
+export async function deliveriesOf(
+  connection: Connection,
+  ids: readonly ConfirmationId[],
+): Promise<ReadonlyMap<ConfirmationId, readonly DeliveryRecord[]>> {
+  const byConfirmation = new Map<ConfirmationId, DeliveryRecord[]>(ids.map((id) => [id, []]));
+  if (ids.length === 0) return byConfirmation;
+  const rows = await connection
+    .select()
+    .from(deliveries)
+    .where(inArray(deliveries.confirmationId, [...ids]))
+    .orderBy(deliveries.createdAt, deliveries.channelId);
+  for (const row of rows) {
+    byConfirmation.get(row.confirmationId)?.push({
+      channel: row.channelId,
+      state: row.state,
+      messageIds: row.messageIds,
+      at: row.at,
+      error: row.error,
+    });
+  }
+  return byConfirmation;
+}
+
+/** The delivery whose card carries this token; null where none does. */
+export async function findDeliveryByToken(
+  connection: Connection,
+  token: string,
+): Promise<DeliveryOnRecord | null> {
+  const [row] = await connection.select().from(deliveries).where(eq(deliveries.token, token));
+  if (!row) return null;
+  const { id, confirmationId, channelId, provider, app, tenant, chat, messageIds, decisiveShown } = row;
+  return {
+    id,
+    confirmationId,
+    channel: channelId,
+    address: { provider, app, tenant, chat },
+    messageIds,
+    decisiveShown,
+  };
+}
+
+/**
+ * Takes the message id of a verified callback for a delivery that knows none, or that may stand in the chat more
+ * often than it knows (a send whose answer was lost). The card is then brought up to date. False: the message is not
+ * this delivery's, or another delivery's.
+ */
+export async function adoptMessage(
+  connection: Connection,
+  input: { readonly delivery: DeliveryId; readonly messageId: string },
+): Promise<boolean> {
+  const taken = connection
+    .select({ one: sql`1` })
+    .from(sql`${deliveries} as other`)
+    .where(
+      sql`other.message_ids[1] = ${input.messageId} and other.id <> ${input.delivery}
+        and other.channel_id = ${deliveries.channelId}`,
+    );
+  const adopted = await connection
+    .update(deliveries)
+    .set({
+      state: 'sent',
+      messageIds: sql`array_append(${deliveries.messageIds}, ${input.messageId})`,
+      unconfirmedSends: sql`greatest(${deliveries.unconfirmedSends} - 1, 0)`,
+      // Nobody knows which version that message shows.
+      shownVersion: 0,
+      attempts: 0,
+      nextAttemptAt: sql`clock_timestamp()`,
+      at: sql`clock_timestamp()`,
+      error: null,
+    })
+    .where(
+      and(
+        eq(deliveries.id, input.delivery),
+        sql`not ${input.messageId} = any(${deliveries.messageIds})`,
+        sql`(cardinality(${deliveries.messageIds}) = 0 or ${deliveries.unconfirmedSends} > 0)`,
+        sql`not exists (${taken})`,
+      ),
+    )
+    .returning({ id: deliveries.id });
+  return adopted.length > 0;
+}
+
+/** 128 bits in base64url: names a card in its own buttons, and cannot be guessed. */
+const newToken = (): string => randomBytes(16).toString('base64url');

@@ -14,6 +14,11 @@ const jsonObject = z.custom<JsonObject>(
   'must be an object',
 );
 
+const confirmationId = z.custom<ConfirmationId>(
+  (value) => typeof value === 'string' && value.length > 0,
+  'must be the id of a confirmation',
+);
+
 const preToolUseAllow = z.strictObject({
   allow: z.literal(true),
   /** Replaces the arguments; validated again against the tool's schema before the next hook sees them. */
@@ -29,19 +34,22 @@ const preToolUseDeny = z.strictObject({
   code: z.enum(BLOCK_CODES).optional(),
   /** Seconds until a retry makes sense, where the code says that one does. */
   retryAfter: z.number().nonnegative().optional(),
+  /** Only from the confirmation gate: the request that was stored and ended at once (`undeliverable`). */
+  confirmationId: confirmationId.optional(),
   sideEffects,
 });
 
 /** Only the confirmation gate may answer so: the request is stored, and `invoke-tool` does the waiting. */
 const preToolUsePending = z.strictObject({
   allow: z.literal('pending'),
-  confirmationId: z.custom<ConfirmationId>((value) => typeof value === 'string'),
+  confirmationId,
+  sideEffects,
 });
 
 /** Only the confirmation gate, in an evaluation run: the tool is not asked about and never runs. */
-const preToolUseStubbed = z.strictObject({ allow: z.literal('stubbed') });
+const preToolUseStubbed = z.strictObject({ allow: z.literal('stubbed'), sideEffects });
 
-export const preToolUseResult = z.union([
+export const preToolUseResult = z.discriminatedUnion('allow', [
   preToolUseAllow,
   preToolUseDeny,
   preToolUsePending,

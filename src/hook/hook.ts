@@ -20,6 +20,8 @@ export type OnError = 'deny' | 'continue';
 
 /** One extension of the engine. It runs below the model loop: the model cannot see, name, reorder or skip it. */
 export abstract class Hook<Context, Result> {
+  /** Name of the declared point at which the hook runs; each class below has its own. */
+  abstract readonly point: string;
   /** Unique in one registry, kebab-case; the name under which a configuration declares it. */
   abstract readonly name: string;
   abstract readonly onError: OnError;
@@ -33,16 +35,24 @@ export abstract class Hook<Context, Result> {
     return true;
   }
 
-  /** Does the work. `signal` aborts at the time-out and when the run is cancelled. */
+  /**
+   * Does the work. A throw counts as a failure of the hook, and so does an answer that is no result of its point.
+   * `signal` aborts at the time-out and when the run is cancelled; a hook that starts anything lasting names the
+   * parameter and hands it on. (A signal costs more than a whole dispatch: the engine makes one only for an
+   * `execute` that declares two parameters, and the others get one that never aborts.)
+   */
   abstract execute(context: Context, signal: AbortSignal): Promise<Result>;
 }
 
 /** Runs after the model picked a tool and before it runs; may stop the call or rewrite its arguments. */
-export abstract class PreToolUseHook extends Hook<HookContext, PreToolUseResult> {}
+export abstract class PreToolUseHook extends Hook<HookContext, PreToolUseResult> {
+  override readonly point = 'PreToolUse';
+}
 
 /**
  * The confirmation gate's own place: attached to every agent, always last, so that it sees the arguments that will
- * run. It alone may answer `pending` (the request is stored and the hook returns at once) or `stubbed`.
+ * run. It alone may answer `pending` (the request is stored and the hook returns at once) or `stubbed`, and it may not
+ * rewrite anything. Its `shouldTrigger` is not asked: the gate sees every call.
  */
 export abstract class GateHook extends PreToolUseHook {
   override readonly onError = 'deny';
@@ -50,10 +60,19 @@ export abstract class GateHook extends PreToolUseHook {
 }
 
 /** Runs after the tool returned and before the model sees the result; may change that view only. */
-export abstract class PostToolUseHook extends Hook<PostToolUseContext, PostToolUseResult> {}
+export abstract class PostToolUseHook extends Hook<PostToolUseContext, PostToolUseResult> {
+  override readonly point = 'PostToolUse';
+}
 
-/** Runs once a session, before its first model call; its context reaches the initial prompt. */
-export abstract class SessionStartHook extends Hook<SessionStartContext, SessionStartResult> {}
+/**
+ * Runs once a session, before its first model call; its context reaches the initial prompt. Where it fails with
+ * `deny`, the session does not start.
+ */
+export abstract class SessionStartHook extends Hook<SessionStartContext, SessionStartResult> {
+  override readonly point = 'SessionStart';
+}
 
-/** Runs when a call has ended, however it ended. Observes only. */
-export abstract class ToolSettledHook extends Hook<ToolSettledContext, ObserverResult> {}
+/** Runs when a call has ended, however it ended. Observes only, so a failure never does more than reach the record. */
+export abstract class ToolSettledHook extends Hook<ToolSettledContext, ObserverResult> {
+  override readonly point = 'ToolSettled';
+}

@@ -4,7 +4,7 @@ import type { ConfirmationService } from '../../src/confirmation/confirmation-se
 import { createConfirmationService } from '../../src/confirmation/create-confirmation-service.ts';
 import type { ConfirmationGate, GateAnswer } from '../../src/confirmation/gate.ts';
 import type { ConfirmationLedger } from '../../src/confirmation/ledger.ts';
-import type { DecidingPolicy, PolicyMatch } from '../../src/confirmation/policy-match.ts';
+import type { DecidingPolicy, PolicyAnswer } from '../../src/confirmation/policy-evaluator.ts';
 import { createConfirmationGate } from '../../src/confirmation/request-confirmation.ts';
 import { Sweeper } from '../../src/confirmation/sweeper.ts';
 import { ConfirmationWaiter } from '../../src/confirmation/waiter.ts';
@@ -23,8 +23,14 @@ import type { JsonObject } from '../../src/json.ts';
 
 export const person = (id: string): PersonId => personId(id);
 
-/** Every approver of the tests, by id; `inactive` holds those who have left since. */
+/** Everybody the tests know; the first four approve. `Core.inactive` holds those who have left since. */
 export const PEOPLE = ['li.wei', 'wang.fang', 'zhao.min', 'chen.jie', 'owner'];
+
+/** As many further approvers as a race needs: `voter-0`, `voter-1`, … */
+export const voters = (count: number): PersonId[] =>
+  Array.from({ length: count }, (_, index) => personId(`voter-${index}`));
+
+const isKnown = (id: string) => PEOPLE.includes(id) || /^voter-\d+$/.test(id);
 
 export const POLICY: DecidingPolicy = {
   id: 'large-payment',
@@ -59,7 +65,7 @@ export interface Core {
   readonly versions: Map<string, string | null>;
   /** The rule that applies to the next calls. */
   policy: DecidingPolicy;
-  match: (() => PolicyMatch) | null;
+  match: (() => PolicyAnswer) | null;
   ask(args: JsonObject, changes?: CallChanges): Promise<GateAnswer>;
   /** Asks and returns the id of the pending request. */
   pending(args?: JsonObject, changes?: CallChanges): Promise<ConfirmationId>;
@@ -71,8 +77,7 @@ export function startCore(database: Database): Core {
   const inactive = new Set<string>();
   const versions = new Map<string, string | null>();
   const people = {
-    byId: (id: string) =>
-      PEOPLE.includes(id) ? { id: person(id), name: id, active: !inactive.has(id) } : null,
+    byId: (id: string) => (isKnown(id) ? { id: person(id), name: id, active: !inactive.has(id) } : null),
   };
   const ledger = createConfirmationLedger({ database, onNotifyFailed: () => {} });
   const toolFacts = {

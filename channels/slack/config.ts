@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import type { ChannelIdentity } from '../../src/channel/channel-kind.ts';
+
+/** Shapes of Slack's ids. They go into API parameters and are compared with what callbacks carry. */
+export const SLACK_ID = {
+  team: /^[TE][A-Z0-9]{1,40}$/,
+  user: /^[UW][A-Z0-9]{1,40}$/,
+  channel: /^[CGD][A-Z0-9]{1,40}$/,
+  app: /^A[A-Z0-9]{1,40}$/,
+  timestamp: /^\d{1,15}\.\d{1,10}$/,
+} as const;
+
+export interface SlackSettings {
+  /** Base of the Web API, ending in a slash. */
+  readonly apiUrl: string;
+  readonly botToken: string;
+  readonly signingSecret: string;
+  readonly team: string;
+  /** Empty where it was not given: then `api_app_id` is not compared. */
+  readonly appId: string;
+  readonly channel: string;
+}
+
+const secret = z
+  .string({ error: 'a secret is required' })
+  .regex(/^\S+$/, 'a secret is required: it must not be empty or contain spaces');
+
+/** The keys of a `channels[]` entry of kind `slack`. An empty `appToken` or `appId` counts as not given. */
+export const slackSettings: z.ZodType<SlackSettings> = z
+  .strictObject({
+    apiUrl: z.url({ protocol: /^https?$/ }).default('https://slack.com/api/'),
+    botToken: secret,
+    signingSecret: secret,
+    appToken: z
+      .literal('', { error: 'socket mode is not available in this version; leave `appToken` out' })
+      .optional(),
+    team: z.string().regex(SLACK_ID.team, 'must be a Slack team id, like T0ACME'),
+    appId: z
+      .string()
+      .regex(/^(A[A-Z0-9]{1,40})?$/, 'must be a Slack app id, like A0COUNTER')
+      .default(''),
+    channel: z.string().regex(SLACK_ID.channel, 'must be a Slack channel id, like C0FINANCE (not its name)'),
+    mode: z
+      .literal('http', { error: 'must be `http`; socket mode is not available in this version' })
+      .default('http'),
+  })
+  .transform(({ appToken: _appToken, mode: _mode, apiUrl, ...settings }) => ({
+    ...settings,
+    apiUrl: apiUrl.endsWith('/') ? apiUrl : `${apiUrl}/`,
+  }));
+
+/** The value of `people[].slack`. */
+export const slackIdentity: z.ZodType<ChannelIdentity> = z
+  .strictObject({
+    team: z.string().regex(SLACK_ID.team, 'must be a Slack team id, like T0ACME'),
+    user: z.string().regex(SLACK_ID.user, 'must be a Slack user id, like U0LIWEI'),
+  })
+  .transform(({ team, user }) => ({ provider: 'slack', tenant: team, ids: { user } }));

@@ -1,0 +1,257 @@
+import { z } from 'zod';
+import type { Card, RenderedCard } from '../../src/channel/card.ts';
+import type {
+  Channel,
+  ChannelAddress,
+  ChannelAnswer,
+  ChannelHealth,
+  InboundRequest,
+  InboundResult,
+  OutgoingDelivery,
+  OutgoingUpdate,
+  SendOutcome,
+  UpdateOutcome,
+} from '../../src/channel/channel.ts';
+import type { ChannelInput, ChannelKind } from '../../src/channel/channel-kind.ts';
+import type { CallbackReply, TapEvent } from '../../src/channel/inbound-event.ts';
+import {
+  createSlackClient,
+  type SlackClient,
+  type SlackResult,
+  toHealth,
+  toSendOutcome,
+  toUpdateOutcome,
+} from './client.ts';
+import { SLACK_ID, type SlackSettings, slackIdentity, slackSettings } from './config.ts';
+import { parseCallback } from './parse.ts';
+import { renderCard } from './render.ts';
+import { replyTo } from './reply.ts';
+import { verifySlackRequest } from './verify.ts';
+import { CARD_EVENT_TYPE } from './wire.ts';
+
+/** Cards in a Slack channel; callbacks over HTTP. */
+export const slackChannelKind: ChannelKind<SlackSettings> = {
+  kind: 'slack',
+  settings: slackSettings,
+  identity: slackIdentity,
+  secrets: (settings) => [settings.botToken, settings.signingSecret],
+  create: (input) => new SlackChannel(input),
+};
+
+const CHECK_EVERY_MS = 60_000;
+/** How many pages of the channel's history a look-up reads before it gives up without an answer. */
+const LOOK_UP_PAGES = 5;
+const LOOK_UP_PAGE = 200;
+/** A card cannot be older than its delivery; the margin covers clocks that differ. */
+const LOOK_UP_MARGIN_MS = 600_000;
+
+class SlackChannel implements Channel {
+  readonly id: Channel['id'];
+  readonly kind = 'slack';
+  readonly locale: Channel['locale'];
+  readonly address: ChannelAddress;
+  readonly #input: ChannelInput<SlackSettings>;
+  readonly #client: SlackClient;
+  /** Ephemerals, modals and checks under way; `stop` waits for them. */
+  readonly #underWay = new Set<Promise<void>>();
+  #health: ChannelHealth = { ready: false, detail: 'not started' };
+  #cancelCheck: () => void = () => {};
+  #stopped = false;
+
+  constructor(input: ChannelInput<SlackSettings>) {
+    const { settings } = input;
+    this.#input = input;
+    this.#client = createSlackClient(settings);
+    this.id = input.id;
+    this.locale = input.locale;
+    this.address = { provider: 'slack', app: settings.appId, tenant: settings.team, chat: settings.channel };
+  }
+
+  /**
+   * Never throws for what Slack says: one chat that is down must not keep the gate and the other chats from
+   * starting. What is wrong shows in `health` and in the log, and is checked again every minute.
+   */
+  async start(): Promise<void> {
+    this.#health = { ready: false, detail: 'not checked yet' };
+    void this.#track(this.#check());
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancelCheck();
+    await Promise.allSettled([...this.#underWay]);
+    this.#health = { ready: false, detail: 'stopped' };
+  }
+
+  health(): ChannelHealth {
+    return this.#health;
+  }
+
+  async receive(request: InboundRequest): Promise<InboundResult> {
+    const { settings, clock } = this.#input;
+    const verification = verifySlackRequest({
+      request,
+      signingSecret: settings.signingSecret,
+      nowMs: clock.now(),
+    });
+    if (verification.kind === 'refused') return verification;
+    const parsed = parseCallback(request.body);
+    if (parsed.kind === 'event') return parsed;
+    const body = parsed.kind === 'challenge' ? JSON.stringify({ challenge: parsed.challenge }) : '';
+    const contentType = parsed.kind === 'challenge' ? 'application/json' : 'text/plain';
+    return { kind: 'answered', answer: { status: 200, contentType, body } };
+  }
+
+  reply(event: TapEvent, reply: CallbackReply): ChannelAnswer {
+    const { logger } = this.#input;
+    const { answer, afterwards } = replyTo({
+      event,
+      reply,
+      locale: this.locale,
+      client: this.#client,
+      logger,
+    });
+    return afterwards === undefined ? { answer } : { answer, afterwards: () => this.#track(afterwards()) };
+  }
+
+  render(card: Card, token: string): RenderedCard {
+    return renderCard(card, token);
+  }
+
+  /**
+   * Posts the card. Slack has no idempotency key, so a further attempt first looks for the card of an earlier one
+   * by its metadata, and never posts while that look-up gives no answer.
+   */
+  async send(delivery: OutgoingDelivery): Promise<SendOutcome> {
+    if (delivery.attempt > 1) {
+      const earlier = await this.#findEarlier(delivery);
+      if (earlier.kind !== 'none') return earlier;
+    }
+    const result = await this.#call('chat.postMessage', delivery, {
+      unfurl_links: false,
+      unfurl_media: false,
+    });
+    if (result.kind !== 'ok') return toSendOutcome(result);
+    const posted = postedMessage.safeParse(result.data);
+    if (posted.success) return { kind: 'sent', messageId: posted.data.ts };
+    // It was posted; the next attempt's look-up learns its `ts`.
+    return { kind: 'uncertain', error: 'chat.postMessage: answered without a readable ts' };
+  }
+
+  async update(delivery: OutgoingUpdate): Promise<UpdateOutcome> {
+    if (!SLACK_ID.timestamp.test(delivery.messageId)) {
+      return { kind: 'refused', error: 'chat.update: the message id is not a Slack ts' };
+    }
+    return toUpdateOutcome(await this.#call('chat.update', delivery, { ts: delivery.messageId }));
+  }
+
+  #call(method: string, delivery: OutgoingDelivery, more: Readonly<Record<string, unknown>>) {
+    const { text, blocks } = cardPayload.parse(JSON.parse(delivery.rendered.payload));
+    return this.#client.call({
+      method,
+      args: {
+        channel: this.address.chat,
+        text,
+        blocks,
+        metadata: { event_type: CARD_EVENT_TYPE, event_payload: { delivery: delivery.id } },
+        parse: 'none',
+        link_names: false,
+        ...more,
+      },
+      signal: delivery.signal,
+    });
+  }
+
+  /**
+   * The card that an earlier attempt posted, brought to what this attempt shows. `none` only where the whole time
+   * since the delivery was created was read and it is not there.
+   */
+  async #findEarlier(delivery: OutgoingDelivery): Promise<SendOutcome | { readonly kind: 'none' }> {
+    let cursor: string | undefined;
+    for (let page = 0; page < LOOK_UP_PAGES; page += 1) {
+      const result = await this.#client.call({
+        method: 'conversations.history',
+        args: {
+          channel: this.address.chat,
+          include_all_metadata: true,
+          oldest: oldestOf(delivery.id),
+          limit: LOOK_UP_PAGE,
+          ...(cursor === undefined ? {} : { cursor }),
+        },
+        signal: delivery.signal,
+      });
+      if (result.kind !== 'ok') return lookUpFailed(result);
+      const history = historyPage.safeParse(result.data).data;
+      if (history === undefined)
+        return { kind: 'uncertain', error: 'conversations.history: unreadable answer' };
+      for (const message of history.messages) {
+        const { event_type, event_payload } = message.metadata ?? {};
+        if (event_type !== CARD_EVENT_TYPE || event_payload?.delivery !== delivery.id) continue;
+        const found = await this.#adopt(delivery, message.ts);
+        if (found !== null) return found;
+      }
+      cursor = history.response_metadata?.next_cursor || undefined;
+      if (cursor === undefined) return { kind: 'none' };
+    }
+    return { kind: 'uncertain', error: 'conversations.history: too many messages since the first attempt' };
+  }
+
+  /**
+   * Takes the message as ours only if we can change it: another app may copy our metadata, but not let us write to
+   * its message. The change also makes it show what this attempt was to show.
+   */
+  async #adopt(delivery: OutgoingDelivery, ts: string): Promise<SendOutcome | null> {
+    const result = await this.#call('chat.update', delivery, { ts });
+    if (result.kind === 'ok') return { kind: 'sent', messageId: ts };
+    if (result.kind === 'refused' && NOT_OURS.has(result.code)) return null;
+    return { kind: 'uncertain', error: result.error };
+  }
+
+  async #check(): Promise<void> {
+    const { settings, logger, clock } = this.#input;
+    const before = this.#health.detail;
+    this.#health = toHealth(await this.#client.call({ method: 'auth.test', args: {} }), settings.team);
+    const { ready, detail } = this.#health;
+    if (detail !== before)
+      logger[ready ? 'info' : 'error']({ channel: this.id, detail }, 'Slack was checked');
+    if (!this.#stopped)
+      this.#cancelCheck = clock.setTimer(CHECK_EVERY_MS, () => void this.#track(this.#check()));
+  }
+
+  async #track(work: Promise<void>): Promise<void> {
+    const quiet = work.catch((error: unknown) => {
+      this.#input.logger.error({ channel: this.id, err: error }, 'work for Slack failed');
+    });
+    this.#underWay.add(quiet);
+    await quiet;
+    this.#underWay.delete(quiet);
+  }
+}
+
+const cardPayload = z.object({ text: z.string(), blocks: z.array(z.unknown()) });
+const postedMessage = z.object({ ts: z.string().regex(SLACK_ID.timestamp) });
+const historyPage = z.object({
+  messages: z.array(
+    z.object({
+      ts: z.string().regex(SLACK_ID.timestamp),
+      metadata: z
+        .object({ event_type: z.string(), event_payload: z.record(z.string(), z.unknown()) })
+        .partial()
+        .optional(),
+    }),
+  ),
+  response_metadata: z.object({ next_cursor: z.string().optional() }).optional(),
+});
+
+const NOT_OURS: ReadonlySet<string> = new Set(['cant_update_message', 'message_not_found']);
+
+/** Nothing was sent by this attempt, and nothing is known of the earlier ones. */
+const lookUpFailed = (result: Exclude<SlackResult, { kind: 'ok' }>): SendOutcome =>
+  result.kind === 'not-done' ? toSendOutcome(result) : { kind: 'uncertain', error: result.error };
+
+/** Slack's `oldest`: when the delivery was created, as its UUIDv7 says, less a margin. */
+function oldestOf(deliveryId: string): string {
+  if (deliveryId.charAt(14) !== '7') return '0';
+  const createdMs = Number.parseInt(deliveryId.replaceAll('-', '').slice(0, 12), 16);
+  return (Math.max(0, createdMs - LOOK_UP_MARGIN_MS) / 1000).toFixed(6);
+}

@@ -1,0 +1,196 @@
+import type { Card, CardFact, CardLine, CardState, RenderedCard } from '../../src/channel/card.ts';
+import type { Locale } from '../../src/locale.ts';
+import { bytesOf, cut, cutShort, cutToBytes, escapeControls, fits, LIMITS, onOneLine } from './limits.ts';
+import { ACTION_ID, buttonValue } from './wire.ts';
+
+/**
+ * A card as Slack's blocks, in the order a person reads on a phone: what state it is in, what decides (large), what
+ * became of it, the facts, the agent's own words and further arguments, the buttons. All text stands in `plain_text`
+ * or preformatted elements, which Slack takes literally: nothing in it can mention, link, format or become an emoji.
+ */
+export function renderCard(card: Card, token: string): RenderedCard {
+  const texts = TEXTS[card.locale];
+  const space = messageSpace(card.locale);
+  // What decides gets its room first; the rest shares what is left.
+  const { blocks: decisive, allShown } = decisiveBlocks(card, texts, space);
+  const title = space.take(`${ICONS[card.state]} ${onOneLine(card.title)}`, LIMITS.header);
+  const outcome = linesOf(card.outcome, 1200, card.locale);
+  const mayApprove = card.actions.kind === 'decide' && card.actions.approvable && allShown;
+  const hint = card.actions.kind === 'decide' && !mayApprove ? [texts.noApproval] : [];
+  const warnings = [...hint, ...card.warnings].map((warning) => `⚠️ ${onOneLine(warning)}`).join('\n');
+  const blocks = [
+    header(title),
+    ...section(space.take(outcome, LIMITS.section)),
+    ...section(space.take(warnings, 1000)),
+    ...decisive,
+    ...factBlocks(card.facts, space, card.locale),
+    ...section(card.summary === null ? '' : space.take(`${texts.summary}: ${onOneLine(card.summary)}`, 600)),
+    ...preformatted(otherLines(card.lines, texts, space, card.locale)),
+    ...buttons(card, token, mayApprove),
+  ];
+  const text = escapeControls(cut(onOneLine(card.title), LIMITS.fallbackText, card.locale));
+  return { payload: JSON.stringify({ text, blocks }), decisiveShown: allShown };
+}
+
+const ICONS: Readonly<Record<CardState, string>> = {
+  pending: '🟡',
+  approved: '✅',
+  executing: '⏳',
+  succeeded: '✅',
+  failed: '❌',
+  unknown: '❓',
+  lapsed: '⌛',
+  revoked: '🚫',
+  rejected: '⛔',
+  expired: '⌛',
+  cancelled: '🚫',
+  undeliverable: '📭',
+};
+
+interface CardTexts {
+  readonly tool: string;
+  readonly summary: string;
+  readonly noApproval: string;
+  readonly moreLines: (count: number) => string;
+}
+
+const TEXTS: Readonly<Record<Locale, CardTexts>> = {
+  'zh-CN': {
+    tool: '工具',
+    summary: '智能体的说明（未经核实）',
+    noApproval: '此卡片无法完整显示决定所需的内容，因此不能在这里批准；请打开完整请求。',
+    moreLines: (count) => `…（还有 ${count} 行未显示）`,
+  },
+  'en-US': {
+    tool: 'Tool',
+    summary: 'The agent says (unverified)',
+    noApproval:
+      'This card cannot show in full what decides, so it cannot be approved here. Open the full request.',
+    moreLines: (count) => `… (${count} more lines not shown)`,
+  },
+};
+
+/** Room kept free of decisive lines, so that headline, facts and warnings always have some. */
+const DECISIVE_BYTES = 4500;
+const DECISIVE_BLOCKS = 30;
+
+/** Each decisive line whole, in a block of its own, large where it fits a header; or not at all. */
+function decisiveBlocks(card: Card, texts: CardTexts, space: MessageSpace) {
+  const lines = [
+    ...card.lines.filter((line) => line.decisive),
+    // Which tool runs decides as much as its arguments.
+    { label: texts.tool, value: card.tool, decisive: true },
+  ];
+  const blocks: SlackBlock[] = [];
+  let bytes = 0;
+  let allShown = true;
+  for (const line of lines) {
+    const text = lineOf(line);
+    bytes += bytesOf(text);
+    if (blocks.length < DECISIVE_BLOCKS && bytes <= DECISIVE_BYTES && fits(text, LIMITS.section)) {
+      const large = line.label !== texts.tool && fits(text, LIMITS.header);
+      blocks.push(...(large ? [header(text)] : section(text)));
+      space.reserve(text);
+    } else {
+      allShown = false;
+      bytes -= bytesOf(text);
+      const part = cut(text, LIMITS.header, card.locale);
+      if (blocks.length < DECISIVE_BLOCKS) blocks.push(...section(space.take(part, LIMITS.section)));
+    }
+  }
+  return { blocks, allShown };
+}
+
+function factBlocks(facts: readonly CardFact[], space: MessageSpace, locale: Locale): SlackBlock[] {
+  const fields = facts
+    .slice(0, 2 * LIMITS.fieldsPerSection)
+    .map(({ label, value }) => `${onOneLine(label)}\n${cut(onOneLine(value), 250, locale)}`)
+    .map((text) => space.take(text, LIMITS.field))
+    .filter((text) => text !== '')
+    .map(plainText);
+  const sections: SlackBlock[] = [];
+  for (let at = 0; at < fields.length; at += LIMITS.fieldsPerSection) {
+    sections.push({ type: 'section', fields: fields.slice(at, at + LIMITS.fieldsPerSection) });
+  }
+  return sections;
+}
+
+/** Further arguments, one on each line; long values are cut first, so that one of them cannot hide the others. */
+function otherLines(
+  lines: readonly CardLine[],
+  texts: CardTexts,
+  space: MessageSpace,
+  locale: Locale,
+): string {
+  const all = lines.filter((line) => !line.decisive);
+  const kept: string[] = [];
+  const limit = Math.min(LIMITS.section, space.left()) - 100;
+  let bytes = 0;
+  for (const line of all) {
+    const text = cut(lineOf(line), 400, locale);
+    bytes += bytesOf(text) + 1;
+    if (bytes > limit) break;
+    kept.push(text);
+  }
+  const missing = all.length - kept.length;
+  return [...kept, ...(missing > 0 ? [texts.moreLines(missing)] : [])].join('\n');
+}
+
+function buttons(card: Card, token: string, mayApprove: boolean): SlackBlock[] {
+  const value = buttonValue(card.confirmationId, token);
+  const elements: SlackBlock[] = [];
+  if (card.actions.kind === 'decide') {
+    const { labels } = card.actions;
+    if (mayApprove) elements.push(button(ACTION_ID.approve, labels.approve, { style: 'primary', value }));
+    elements.push(button(ACTION_ID.reject, labels.reject, { style: 'danger', value }));
+  }
+  if (card.link.length <= LIMITS.buttonUrl) {
+    elements.push(button(ACTION_ID.open, card.linkLabel, { url: card.link }));
+  }
+  return elements.length === 0 ? [] : [{ type: 'actions', block_id: 'countersign.actions', elements }];
+}
+
+type SlackBlock = Readonly<Record<string, unknown>>;
+
+// `emoji: false`: `:moneybag:` stays the text that it is.
+const plainText = (text: string): SlackBlock => ({ type: 'plain_text', text, emoji: false });
+const header = (text: string): SlackBlock => ({ type: 'header', text: plainText(text) });
+const section = (text: string): SlackBlock[] =>
+  text === '' ? [] : [{ type: 'section', text: plainText(text) }];
+const preformatted = (text: string): SlackBlock[] =>
+  text === ''
+    ? []
+    : [
+        {
+          type: 'rich_text',
+          elements: [{ type: 'rich_text_preformatted', elements: [{ type: 'text', text }] }],
+        },
+      ];
+const button = (actionId: string, label: string, rest: SlackBlock): SlackBlock => ({
+  type: 'button',
+  action_id: actionId,
+  text: plainText(cutShort(label, LIMITS.buttonText)),
+  ...rest,
+});
+
+const lineOf = ({ label, value }: CardFact): string => `${onOneLine(label)}: ${onOneLine(value)}`;
+const linesOf = (facts: readonly CardFact[], valueLimit: number, locale: Locale): string =>
+  facts.map((fact) => cut(lineOf(fact), valueLimit, locale)).join('\n');
+
+type MessageSpace = ReturnType<typeof messageSpace>;
+
+/** The bytes of text that one message has left; each piece of text is cut to its own limit and to that. */
+function messageSpace(locale: Locale) {
+  let left: number = LIMITS.messageBytes;
+  return {
+    left: () => left,
+    reserve(text: string): void {
+      left -= bytesOf(text);
+    },
+    take(text: string, limit: number): string {
+      const fitting = cutToBytes(cut(text, limit, locale), Math.max(0, left), locale);
+      left -= bytesOf(fitting);
+      return fitting;
+    },
+  };
+}

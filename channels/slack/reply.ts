@@ -1,0 +1,165 @@
+import type { Logger } from 'pino';
+import { assertNever } from '../../src/assert-never.ts';
+import type { Notice } from '../../src/channel/card.ts';
+import type { ChannelAnswer, HttpAnswer } from '../../src/channel/channel.ts';
+import type { CallbackReply, TapEvent } from '../../src/channel/inbound-event.ts';
+import type { Locale } from '../../src/locale.ts';
+import type { SlackClient } from './client.ts';
+import { cut, cutShort, escapeControls, LIMITS, onOneLine } from './limits.ts';
+import type { SlackHandle } from './parse.ts';
+import { REASON_MODAL, writeModalContext } from './wire.ts';
+
+/** Slack's trigger ids live for 3 seconds; a modal that is not open by then will not open. */
+const OPEN_TIMEOUT_MS = 3000;
+
+/**
+ * The core's reply in Slack's terms. A tap on a message is acknowledged with an empty 200; what the person is told
+ * follows as an ephemeral message or a modal. A submitted modal is answered in the modal itself.
+ */
+export function replyTo(input: {
+  readonly event: TapEvent;
+  readonly reply: CallbackReply;
+  readonly locale: Locale;
+  readonly client: SlackClient;
+  readonly logger: Logger;
+}): ChannelAnswer {
+  const { event, reply, locale } = input;
+  // Only `parse` makes events of this channel, and it always gives them this handle.
+  const handle = event.handle as SlackHandle;
+  const later = (work: () => Promise<void>) => ({ answer: ACKNOWLEDGED, afterwards: work });
+  switch (reply.kind) {
+    case 'notice':
+      if (handle.surface === 'message') return later(() => tell(input, reply.notice));
+      if (reply.notice.level !== 'success') return inModal(reply.notice, locale);
+      return {
+        answer: json({ response_action: 'clear' }),
+        afterwards: () => tell(input, reply.notice),
+      };
+    case 'reason-missing':
+      if (handle.surface === 'message') return later(() => tell(input, reply.notice));
+      return {
+        answer: json({
+          response_action: 'errors',
+          errors: { [REASON_MODAL.blockId]: cut(reply.notice.text[locale], 300, locale) },
+        }),
+      };
+    case 'ask-reason':
+      // The person has just answered a modal: asking them the same again there would go round in circles.
+      if (handle.surface === 'modal') return inModal(reply.failure, locale);
+      return later(() => openReasonModal({ ...input, reply, triggerId: handle.triggerId }));
+    default:
+      return assertNever(reply);
+  }
+}
+
+type Replying = Parameters<typeof replyTo>[0];
+
+async function tell({ event, locale, client, logger }: Replying, notice: Notice): Promise<void> {
+  const text = noticeText(notice, locale);
+  const result = await client.call({
+    method: 'chat.postEphemeral',
+    args: {
+      channel: event.chat,
+      user: event.actor.ids.user,
+      text: escapeControls(cut(text, LIMITS.fallbackText, locale)),
+      blocks: [textSection(text, locale)],
+      parse: 'none',
+      link_names: false,
+    },
+  });
+  if (result.kind !== 'ok') logger.warn({ error: result.error }, 'a person could not be told in Slack');
+}
+
+async function openReasonModal(
+  input: Replying & {
+    readonly reply: Extract<CallbackReply, { kind: 'ask-reason' }>;
+    readonly triggerId: string | null;
+  },
+): Promise<void> {
+  const { triggerId, client, logger, reply } = input;
+  const result =
+    triggerId === null
+      ? ({ kind: 'refused', error: 'views.open: the callback had no trigger id' } as const)
+      : await client.call({
+          method: 'views.open',
+          args: { trigger_id: triggerId, view: reasonView(input) },
+          timeoutMs: OPEN_TIMEOUT_MS,
+        });
+  if (result.kind === 'ok') return;
+  logger.warn({ error: result.error }, 'the modal that asks for a reason could not be opened');
+  await tell(input, reply.failure);
+}
+
+function reasonView({
+  event,
+  reply,
+  locale,
+}: Replying & { readonly reply: Extract<CallbackReply, { kind: 'ask-reason' }> }) {
+  const recap = reply.recap.map(onOneLine).join('\n');
+  return {
+    type: 'modal',
+    callback_id: REASON_MODAL.callbackId,
+    private_metadata: writeModalContext({
+      request: reply.confirmation,
+      token: reply.token,
+      verdict: reply.verdict,
+      person: event.actor.ids.user ?? '',
+      chat: event.chat,
+      message: event.messageId,
+    }),
+    title: plainText(cutShort(reply.title[locale], LIMITS.viewTitle)),
+    submit: plainText(cutShort(reply.submit[locale], LIMITS.viewButton)),
+    close: plainText(cutShort(reply.cancel[locale], LIMITS.viewButton)),
+    blocks: [
+      ...(recap === '' ? [] : [textSection(recap, locale)]),
+      {
+        type: 'input',
+        block_id: REASON_MODAL.blockId,
+        label: plainText(cut(reply.label[locale], LIMITS.inputLabel, locale)),
+        element: {
+          type: 'plain_text_input',
+          action_id: REASON_MODAL.actionId,
+          multiline: true,
+          max_length: LIMITS.reason,
+        },
+      },
+    ],
+  };
+}
+
+const CLOSE: Readonly<Record<Locale, string>> = { 'zh-CN': '关闭', 'en-US': 'Close' };
+
+/** The submitted modal turns into one that says the notice. */
+const inModal = (notice: Notice, locale: Locale): ChannelAnswer => ({
+  answer: json({
+    response_action: 'update',
+    view: {
+      type: 'modal',
+      title: plainText('Countersign'),
+      close: plainText(CLOSE[locale]),
+      blocks: [textSection(noticeText(notice, locale), locale)],
+    },
+  }),
+});
+
+const ICONS: Readonly<Record<Notice['level'], string>> = {
+  success: '✅',
+  info: 'ℹ️',
+  warning: '⚠️',
+  error: '⛔',
+};
+const noticeText = (notice: Notice, locale: Locale): string =>
+  `${ICONS[notice.level]} ${notice.text[locale]}`;
+
+const plainText = (text: string) => ({ type: 'plain_text', text, emoji: false });
+const textSection = (text: string, locale: Locale) => ({
+  type: 'section',
+  text: plainText(cut(text, LIMITS.section, locale)),
+});
+
+const ACKNOWLEDGED: HttpAnswer = { status: 200, contentType: 'text/plain; charset=utf-8', body: '' };
+const json = (value: unknown): HttpAnswer => ({
+  status: 200,
+  contentType: 'application/json; charset=utf-8',
+  body: JSON.stringify(value),
+});

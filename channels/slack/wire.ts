@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import type { Verdict } from '../../src/verdict.ts';
+import { SLACK_ID } from './config.ts';
+import { LIMITS } from './limits.ts';
+
+/** What we write into Slack's payloads in order to read it back: names, button values, a modal's context. */
+export const ACTION_ID = {
+  approve: 'countersign.approve',
+  reject: 'countersign.reject',
+  /** The link button; Slack reports it like any other, and nothing follows from it. */
+  open: 'countersign.open',
+} as const;
+
+export const REASON_MODAL = {
+  callbackId: 'countersign.reason',
+  blockId: 'countersign.reason',
+  actionId: 'reason',
+} as const;
+
+/** Message metadata by which a card is found again before a resend. */
+export const CARD_EVENT_TYPE = 'countersign_card';
+
+export const verdictOf = (actionId: string): Verdict | null =>
+  actionId === ACTION_ID.approve ? 'approve' : actionId === ACTION_ID.reject ? 'reject' : null;
+
+/** A button's `value`: which request, and the delivery's opaque token. Neither proves anything by itself. */
+export const buttonValue = (confirmation: string, token: string): string => `${confirmation}.${token}`;
+
+const BUTTON_VALUE = /^([0-9a-f-]{36})\.([\x21-\x7e]{1,200})$/;
+
+/** Both null where it is not ours: the core then finds no delivery, changes nothing and tells the person. */
+export function parseButtonValue(value: string | undefined): {
+  readonly confirmation: string | null;
+  readonly token: string | null;
+} {
+  const match = BUTTON_VALUE.exec(value ?? '');
+  return { confirmation: match?.[1] ?? null, token: match?.[2] ?? null };
+}
+
+const modalContext = z.strictObject({
+  request: z.string().max(64),
+  token: z.string().max(200),
+  verdict: z.literal(['approve', 'reject']),
+  /** For whom the modal was opened; nobody else may submit it. */
+  person: z.string().regex(SLACK_ID.user),
+  chat: z.string().regex(SLACK_ID.channel),
+  message: z.string().regex(SLACK_ID.timestamp),
+});
+/** What a modal remembers of the tap that opened it. Slack keeps it out of the person's sight and hands it back. */
+export type ModalContext = z.infer<typeof modalContext>;
+
+export const writeModalContext = (context: ModalContext): string => JSON.stringify(context);
+
+export function readModalContext(text: string): ModalContext | null {
+  if (text.length > LIMITS.privateMetadata) return null;
+  try {
+    return modalContext.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,45 @@
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import type { JsonObject } from '../json.ts';
+import type { ArgumentsCheck } from './tool.ts';
+
+// Nothing is coerced, filled in or removed: what was approved is what the model said, to the letter.
+const ajv = new Ajv2020({ strict: false, ownProperties: true, validateFormats: false });
+
+/** Compiles a tool's schema once. Throws where it is no JSON Schema: a fault of the configuration. */
+export function compileArguments(parameters: JsonObject): (args: JsonObject) => ArgumentsCheck {
+  const { $schema: _dialect, $id: _id, ...schema } = parameters;
+  const check = ajv.compile(schema);
+  return (args) => {
+    if (check(args)) return { kind: 'valid' };
+    return { kind: 'invalid', message: describeError(check.errors?.[0]) };
+  };
+}
+
+function describeError(error: ErrorObject | undefined): string {
+  if (!error) return 'The arguments do not fit the schema of the tool.';
+  const name = argumentName(error.instancePath);
+  switch (error.keyword) {
+    case 'required':
+      return `Argument "${join(name, error.params.missingProperty)}" is missing.`;
+    case 'additionalProperties':
+    case 'unevaluatedProperties':
+      return `Argument "${join(name, error.params.additionalProperty ?? error.params.unevaluatedProperty)}" is not known to the tool.`;
+    case 'enum':
+      return `Argument "${name}" must be one of ${JSON.stringify(error.params.allowedValues)}.`;
+    default:
+      return name === ''
+        ? `The arguments are wrong: they ${error.message ?? 'do not fit the schema'}.`
+        : `Argument "${name}" is wrong: it ${error.message ?? 'does not fit the schema'}.`;
+  }
+}
+
+/** `/lines/0/amount` as people write it: `lines.0.amount`. */
+const argumentName = (pointer: string): string =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .join('.');
+
+const join = (parent: string, child: unknown): string =>
+  parent === '' ? String(child) : `${parent}.${String(child)}`;

@@ -1,0 +1,155 @@
+import { type Clock, sleep } from '../clock.ts';
+import type { ClosedConfirmationRequest, ConfirmationRequest } from '../confirmation/confirmation-request.ts';
+import type { ConfirmationId } from '../ids.ts';
+import type { CallScope, OpenCall } from './call-scope.ts';
+import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
+import { BLOCK_MESSAGES, type BlockedCall } from './observation.ts';
+import { throwIfSuspended } from './run-stop.ts';
+
+/** What people's decision, and then the claim, made of a call. */
+export type Approval =
+  /** The grant is ours: send before `sendBeforeMs` on the monotonic clock, or never. */
+  | { readonly kind: 'claimed'; readonly sendBeforeMs: number }
+  | { readonly kind: 'blocked'; readonly blocked: BlockedCall }
+  /** An earlier worker of this run used the grant up; it may have sent the call. */
+  | { readonly kind: 'spent' };
+
+const RETRY_AFTER_MS = 1_000;
+
+/**
+ * Waits for people, however long, and claims the grant for exactly these arguments. A database that cannot be read
+ * is asked again, since a card may be open; the wait itself never times out. Throws only when the process stops.
+ */
+export async function awaitApproval(
+  call: OpenCall,
+  confirmation: ConfirmationId,
+  scope: CallScope,
+  ports: InvokePorts,
+): Promise<Approval> {
+  const request = await awaitDecision(confirmation, scope, ports);
+  if (request === null) return blocked('gate_unavailable', null);
+  await scope.log.decided({
+    id: call.id,
+    confirmation,
+    status: request.status,
+    reason: request.decision.reason,
+  });
+  if (request.status !== 'approved') {
+    const code = request.decision.code === 'approved' ? 'gate_unavailable' : request.decision.code;
+    return blocked(code, request.decision.reason);
+  }
+  switch (request.execution.status) {
+    case 'unclaimed':
+      return claimGrant(call, confirmation, scope, ports);
+    case 'lapsed':
+    case 'revoked':
+      return blocked(request.execution.status, null);
+    default:
+      return { kind: 'spent' };
+  }
+}
+
+async function awaitDecision(
+  id: ConfirmationId,
+  scope: CallScope,
+  { confirmations, clock, logger }: InvokePorts,
+): Promise<ClosedConfirmationRequest | null> {
+  for (;;) {
+    try {
+      const request = await confirmations.wait({
+        id,
+        timeoutMs: Number.POSITIVE_INFINITY,
+        signal: scope.signal,
+      });
+      throwIfSuspended(scope.signal);
+      if (request === null) return null;
+      // A cancelled run withdraws what is still open; the answer is then read like any other.
+      if (scope.signal.aborted && isOpen(request)) {
+        await confirmations.cancel({ id, actor: actorOfRun(scope), reason: 'the run was cancelled' });
+        const closed = await confirmations.get(id);
+        if (closed !== null && closed.status !== 'pending') return closed;
+      }
+      if (request.status !== 'pending') return request;
+    } catch (error) {
+      throwIfSuspended(scope.signal);
+      logger.warn({ err: error, confirmation: id }, 'the confirmation cannot be read; asking again');
+    }
+    await sleep(clock, RETRY_AFTER_MS);
+  }
+}
+
+async function claimGrant(
+  call: OpenCall,
+  id: ConfirmationId,
+  scope: CallScope,
+  { confirmations, clock, logger }: InvokePorts,
+): Promise<Approval> {
+  for (;;) {
+    // Taken before the claim, so that the time to send is never longer than the database granted.
+    const claimedAtMs = clock.monotonic();
+    let outcome: Awaited<ReturnType<typeof confirmations.claim>>;
+    try {
+      outcome = await confirmations.claim({ id, actor: actorOfRun(scope), args: call.args });
+    } catch (error) {
+      // It may have been committed: then the grant is used up and nothing was sent.
+      logger.error({ err: error, confirmation: id }, 'the grant cannot be claimed; the call does not run');
+      await confirmations
+        .recordOutcome({ id, actor: actorOfRun(scope), status: 'failed', detail: 'not sent' })
+        .catch(() => {});
+      return blocked('gate_unavailable', null);
+    }
+    if (outcome.kind === 'not-found') return blocked('gate_unavailable', null);
+    if (outcome.kind === 'claimed') {
+      return { kind: 'claimed', sendBeforeMs: claimedAtMs + sendWindowMs(outcome.request, outcome.sendBy) };
+    }
+    switch (outcome.code) {
+      case 'lapsed':
+      case 'revoked':
+        return blocked(outcome.code, null);
+      case 'already_claimed':
+        return { kind: 'spent' };
+      case 'not_yet_executable':
+        await waitForWindow(outcome.request, clock, scope.signal);
+        break;
+      default:
+        logger.error(
+          { confirmation: id, code: outcome.code },
+          'the grant was refused; the call does not run',
+        );
+        return blocked('gate_unavailable', null);
+    }
+  }
+}
+
+/** How long after the claim the call may be sent; both times are the database's, so clocks need not agree. */
+function sendWindowMs(request: ConfirmationRequest, sendBy: Date): number {
+  if (request.status !== 'approved' || request.execution.status !== 'claimed') return 0;
+  return sendBy.getTime() - request.execution.at.getTime();
+}
+
+async function waitForWindow(request: ConfirmationRequest, clock: Clock, signal: AbortSignal): Promise<void> {
+  const opensInMs =
+    request.status === 'approved' && request.execution.status === 'unclaimed'
+      ? request.execution.executableFrom.getTime() - clock.now()
+      : 0;
+  // In steps: the two clocks may differ, and the grant may be revoked meanwhile.
+  await sleep(clock, Math.min(Math.max(opensInMs, 200), 30_000), signal).catch(() =>
+    throwIfSuspended(signal),
+  );
+}
+
+const isOpen = (request: ConfirmationRequest): boolean =>
+  request.status === 'pending' || (request.status === 'approved' && request.execution.status === 'unclaimed');
+
+const blocked = (
+  code: keyof typeof BLOCK_MESSAGES | BlockedCall['code'],
+  reason: string | null,
+): Approval => ({
+  kind: 'blocked',
+  blocked: {
+    code,
+    message: (BLOCK_MESSAGES as Partial<Record<string, string>>)[code] ?? BLOCK_MESSAGES.gate_unavailable,
+    reason,
+    retryAfter: null,
+  },
+});

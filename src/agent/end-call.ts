@@ -1,0 +1,228 @@
+import type { AuditKind } from '../audit/audit-event.ts';
+import { type Clock, sleep } from '../clock.ts';
+import { ERRORS, type ErrorCode } from '../errors.ts';
+import { dispatchPostToolUse } from '../hook/dispatch-post-tool-use.ts';
+import { dispatchToolSettled } from '../hook/dispatch-tool-settled.ts';
+import type { SideEffect } from '../hook/side-effect.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import {
+  type CallScope,
+  digestOfCall,
+  hookContextOf,
+  type OpenCall,
+  type SettledCall,
+} from './call-scope.ts';
+import { actorOfRun, hookFailureRecorder, type InvokePorts } from './invoke-ports.ts';
+import {
+  type BlockedCall,
+  blockedObservation,
+  failedObservation,
+  stubbedObservation,
+  unknownObservation,
+} from './observation.ts';
+import { type InvocationError, LeaseLost } from './run-record.ts';
+import { throwIfSuspended } from './run-stop.ts';
+import type { ToolOutcome } from './tool.ts';
+import { resultText } from './tool-result.ts';
+
+/** What became of a call that was sent, as the record keeps it. */
+export type ExecutedOutcome =
+  | { readonly status: 'succeeded'; readonly result: JsonValue; readonly error: null }
+  | { readonly status: 'failed' | 'unknown'; readonly result: JsonValue; readonly error: InvocationError };
+
+export function executedOutcomeOf(outcome: ToolOutcome): ExecutedOutcome {
+  switch (outcome.kind) {
+    case 'succeeded':
+      return { status: 'succeeded', result: outcome.result, error: null };
+    case 'failed':
+      return {
+        status: 'failed',
+        result: outcome.result,
+        error: { code: outcome.code, message: outcome.message },
+      };
+    case 'unknown':
+      return { status: 'unknown', result: null, error: { code: 'unknown', message: outcome.message } };
+  }
+}
+
+/** A call that does not run: on the record, told to the model, observed. */
+export function endBlocked(
+  call: OpenCall,
+  blocked: BlockedCall,
+  scope: CallScope,
+  ports: InvokePorts,
+): Promise<SettledCall> {
+  return end(call, scope, ports, {
+    status: 'blocked',
+    error: { code: blocked.code, message: blocked.message },
+    result: null,
+    view: blockedObservation(blocked),
+    kind: 'call.denied',
+  });
+}
+
+/** A gated call of an evaluation run: answered, never asked about, never run. */
+export function endStubbed(call: OpenCall, scope: CallScope, ports: InvokePorts): Promise<SettledCall> {
+  return end(call, scope, ports, {
+    status: 'stubbed',
+    error: null,
+    result: null,
+    view: stubbedObservation(),
+    kind: 'tool.stubbed',
+  });
+}
+
+/**
+ * A call that was sent. Every step may be repeated by the next worker after a crash: the real outcome first, then
+ * the grant's receipt, then what the hooks make of the model's view.
+ */
+export async function endExecuted(
+  call: OpenCall,
+  outcome: ExecutedOutcome,
+  scope: CallScope,
+  ports: InvokePorts,
+): Promise<SettledCall> {
+  // A momentary fault of the database must not turn a known outcome into an unknown one.
+  try {
+    await insist(ports.clock, () => scope.log.executed({ id: call.id, ...outcome }));
+  } finally {
+    if (call.confirmation !== null) await recordReceipt(call, call.confirmation, outcome, scope, ports);
+  }
+  const { view, sideEffects } = await viewOf(call, outcome, scope, ports);
+  const seen: OpenCall = { ...call, sideEffects: [...call.sideEffects, ...sideEffects] };
+  return end(seen, scope, ports, { ...outcome, view, kind: 'tool.executed' });
+}
+
+async function recordReceipt(
+  call: OpenCall,
+  id: NonNullable<OpenCall['confirmation']>,
+  outcome: ExecutedOutcome,
+  scope: CallScope,
+  { confirmations, clock, logger }: InvokePorts,
+): Promise<void> {
+  try {
+    const { status, error } = outcome;
+    const receipt = await insist(clock, () =>
+      confirmations.recordOutcome({ id, actor: actorOfRun(scope), status, detail: error?.message ?? null }),
+    );
+    if (receipt.kind === 'recorded') return;
+    logger.warn(
+      { confirmation: id, invocation: call.id, receipt: receipt.kind },
+      'the outcome was not taken',
+    );
+  } catch (error) {
+    // The request becomes `unknown` by itself and a person looks; the invocation holds what is known.
+    logger.error({ err: error, confirmation: id, invocation: call.id }, 'the outcome cannot be recorded');
+  }
+}
+
+async function viewOf(
+  call: OpenCall,
+  outcome: ExecutedOutcome,
+  scope: CallScope,
+  ports: InvokePorts,
+): Promise<{ view: string; sideEffects: readonly SideEffect[] }> {
+  if (outcome.status === 'unknown') {
+    return { view: unknownObservation(outcome.error.message), sideEffects: [] };
+  }
+  if (outcome.status === 'failed' && outcome.result === null) {
+    return {
+      view: failedObservation(errorCodeOf(outcome.error), outcome.error.message, null),
+      sideEffects: [],
+    };
+  }
+  const { view, sideEffects } = await dispatchPostToolUse({
+    registry: scope.hooks,
+    context: { ...hookContextOf(call, scope), toolResult: resultText(outcome.result) },
+    signal: scope.signal,
+    clock: ports.clock,
+    onHookFailed: hookFailureRecorder(ports.audit, scope),
+  });
+  // A view withheld only because this process stops is not what the model should see.
+  throwIfSuspended(scope.signal);
+  if (outcome.status === 'succeeded') return { view, sideEffects };
+  return { view: failedObservation(errorCodeOf(outcome.error), outcome.error.message, view), sideEffects };
+}
+
+async function end(
+  call: OpenCall,
+  scope: CallScope,
+  ports: InvokePorts,
+  ending: {
+    readonly status: SettledCall['status'];
+    readonly error: InvocationError | null;
+    readonly result: JsonValue;
+    readonly view: string;
+    readonly kind: Extract<AuditKind, 'call.denied' | 'tool.stubbed' | 'tool.executed'>;
+  },
+): Promise<SettledCall> {
+  const { status, error, view } = ending;
+  const argsDigest = call.tool === null ? null : digestOfCall(call, scope);
+  const durationMs = Math.max(0, Math.round(ports.clock.monotonic() - call.startedAtMs));
+  const data: JsonObject = {
+    invocation: call.id,
+    tool: call.toolName,
+    toolVersion: call.tool?.version ?? null,
+    argsDigest,
+    status,
+    code: error?.code ?? null,
+    durationMs,
+    evaluation: scope.evaluation,
+  };
+  await insist(ports.clock, () =>
+    ports.audit.record({
+      kind: ending.kind,
+      confirmation: call.confirmation,
+      run: scope.run,
+      actor: { type: 'agent', id: scope.agent, name: scope.agent },
+      data,
+    }),
+  );
+  await scope.log.settled({ id: call.id, status, error, view, sideEffects: call.sideEffects });
+  await observe(call, scope, ports, { status, code: error?.code ?? null, durationMs, argsDigest });
+  return {
+    id: call.id,
+    status,
+    code: error?.code ?? null,
+    view,
+    result: ending.result,
+    confirmation: call.confirmation,
+  };
+}
+
+/** Observers steer nothing: not even by failing. */
+async function observe(
+  call: OpenCall,
+  scope: CallScope,
+  ports: InvokePorts,
+  settlement: Omit<Parameters<typeof dispatchToolSettled>[0]['context']['settlement'], 'confirmationId'>,
+): Promise<void> {
+  try {
+    await dispatchToolSettled({
+      registry: scope.hooks,
+      context: {
+        ...hookContextOf(call, scope),
+        settlement: { ...settlement, confirmationId: call.confirmation },
+      },
+      clock: ports.clock,
+      onHookFailed: hookFailureRecorder(ports.audit, scope),
+    });
+  } catch (error) {
+    ports.logger.error({ err: error, invocation: call.id }, 'the observers of a settled call failed');
+  }
+}
+
+const errorCodeOf = (error: InvocationError): ErrorCode =>
+  Object.hasOwn(ERRORS, error.code) ? (error.code as ErrorCode) : 'tool_failed';
+
+/** Tries a write again a few times; gives up at once where another worker has the run. */
+async function insist<T>(clock: Clock, write: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await write();
+    } catch (error) {
+      if (error instanceof LeaseLost || attempt === 5) throw error;
+      await sleep(clock, 100 * 2 ** attempt);
+    }
+  }
+}

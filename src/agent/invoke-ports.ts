@@ -1,0 +1,38 @@
+import type { AuditRecorder } from '../audit/audit-event.ts';
+import type { Clock } from '../clock.ts';
+import type { Actor, ConfirmationService } from '../confirmation/confirmation-service.ts';
+import type { HookFailure } from '../hook/hook-failure.ts';
+import type { CallScope } from './call-scope.ts';
+
+/** What `invoke-tool` reaches beyond the run itself. */
+export interface InvokePorts {
+  readonly confirmations: Pick<ConfirmationService, 'get' | 'wait' | 'claim' | 'recordOutcome' | 'cancel'>;
+  readonly audit: AuditRecorder;
+  readonly clock: Clock;
+  readonly logger: AgentLogger;
+}
+
+/** The part of the service's log that runs write to. */
+export interface AgentLogger {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export const actorOfRun = (scope: Pick<CallScope, 'run' | 'agent'>): Actor => ({
+  type: 'run',
+  run: scope.run,
+  agent: scope.agent,
+});
+
+/** Records a hook's failure on the audit log; a throw (the record is down) ends the dispatch as a denial. */
+export const hookFailureRecorder =
+  (audit: AuditRecorder, scope: Pick<CallScope, 'run' | 'agent'>) =>
+  (failure: HookFailure): Promise<void> =>
+    audit.record({
+      kind: 'hook.failed',
+      confirmation: null,
+      run: scope.run,
+      actor: { type: 'agent', id: scope.agent, name: scope.agent },
+      data: { hook: failure.hook, point: failure.point, reason: failure.reason, detail: failure.detail },
+    });

@@ -1,0 +1,147 @@
+import type { SideEffect } from '../hook/side-effect.ts';
+import type { ConfirmationId, InvocationId, RunId } from '../ids.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { ChatMessage } from './chat-message.ts';
+import type { InvocationStatus, Run } from './run.ts';
+import type { RunFacts } from './run-store.ts';
+
+/**
+ * What one worker writes about the run that it holds. Every write is fenced: it throws `LeaseLost` when another
+ * worker has taken the run over, and nothing is written then.
+ */
+export interface RunRecord extends InvocationLog {
+  readonly run: RunId;
+  /** The run as it stands; where the work goes on. */
+  load(): Promise<RunProgress>;
+  appendMessages(messages: readonly ChatMessage[]): Promise<void>;
+  /** One piece of the model's answer, for whoever watches. */
+  modelDelta(text: string): Promise<void>;
+  /** A node of a plan that will not run. */
+  skip(invocation: SkippedInvocation): Promise<void>;
+  /** A node that was blocked, under a plan that goes on without it. */
+  markSkipped(id: InvocationId): Promise<void>;
+  /** A node of unknown outcome holds its dependents; the run reads `waiting` meanwhile. */
+  setHolding(holding: boolean): Promise<void>;
+  /** What a person said became of an invocation of unknown outcome. */
+  settleUnknown(input: {
+    readonly id: InvocationId;
+    readonly status: 'succeeded' | 'failed';
+    readonly error: InvocationError | null;
+  }): Promise<void>;
+  finish(end: RunEnd): Promise<void>;
+  /** How many faults workers met on this run so far. */
+  faults(): Promise<number>;
+  /** Gives the run up as it is, for the next worker; counts a fault where it was one. */
+  release(input: { readonly fault: boolean }): Promise<void>;
+}
+
+/** What `invoke-tool` records about a call, step by step. A throw before `executing` means: it does not run. */
+export interface InvocationLog {
+  proposed(call: ProposedInvocation): Promise<void>;
+  /** Whether a person rejected exactly this call earlier in the same run. */
+  wasRejected(proposedDigest: string): Promise<boolean>;
+  /** A person is asked; invocation and run read `waiting`. */
+  waiting(input: {
+    readonly id: InvocationId;
+    readonly confirmation: ConfirmationId;
+    readonly args: JsonObject;
+    readonly sideEffects: readonly SideEffect[];
+  }): Promise<void>;
+  decided(input: {
+    readonly id: InvocationId;
+    readonly confirmation: ConfirmationId;
+    readonly status: string;
+    readonly reason: string | null;
+  }): Promise<void>;
+  /** Written before anything may be sent: from here on, a crash leaves an unknown outcome. */
+  executing(input: {
+    readonly id: InvocationId;
+    readonly args: JsonObject;
+    readonly sideEffects: readonly SideEffect[];
+  }): Promise<void>;
+  /** The delegate's run that this invocation waits for is itself waiting, or no longer. */
+  delegateWaiting(input: { readonly id: InvocationId; readonly waiting: boolean }): Promise<void>;
+  /** The real outcome, before any hook looks at it. */
+  executed(input: {
+    readonly id: InvocationId;
+    readonly status: 'succeeded' | 'failed' | 'unknown';
+    readonly result: JsonValue;
+    readonly error: InvocationError | null;
+  }): Promise<void>;
+  /** The call is over. `view` is what the model sees. */
+  settled(input: {
+    readonly id: InvocationId;
+    readonly status: SettledStatus;
+    readonly error: InvocationError | null;
+    readonly view: string;
+    readonly sideEffects: readonly SideEffect[];
+  }): Promise<void>;
+  /** The request that the gate stored for this invocation, where a crash kept us from noting it. */
+  confirmationOf(id: InvocationId): Promise<ConfirmationId | null>;
+}
+
+export type InvocationPhase = 'proposed' | 'waiting' | 'executing' | 'executed' | 'settled';
+export type SettledStatus = Extract<
+  InvocationStatus,
+  'blocked' | 'stubbed' | 'succeeded' | 'failed' | 'unknown'
+>;
+
+export interface InvocationError {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Where a call stands in its run: a place in a turn of the model, or a node of the plan. */
+export type CallPosition =
+  | { readonly kind: 'turn'; readonly turn: number; readonly place: number }
+  | { readonly kind: 'node'; readonly node: string };
+
+export interface ProposedInvocation {
+  readonly id: InvocationId;
+  readonly position: CallPosition;
+  readonly callId: string | null;
+  readonly tool: string;
+  /** Empty where the model's text was no acceptable JSON object. */
+  readonly args: JsonObject;
+  readonly proposedDigest: string | null;
+}
+
+export type SkippedInvocation = Pick<ProposedInvocation, 'id' | 'position' | 'tool'>;
+
+/** An invocation as its row holds it; enough to take it up after a crash. */
+export interface StoredInvocation {
+  readonly id: InvocationId;
+  readonly position: CallPosition;
+  readonly callId: string | null;
+  readonly tool: string;
+  readonly phase: InvocationPhase;
+  readonly status: InvocationStatus;
+  readonly args: JsonObject;
+  readonly confirmation: ConfirmationId | null;
+  readonly result: JsonValue;
+  readonly view: string | null;
+  readonly error: InvocationError | null;
+  readonly sideEffects: readonly SideEffect[];
+  readonly executingAt: Date | null;
+}
+
+export interface RunProgress {
+  readonly facts: RunFacts;
+  readonly messages: readonly ChatMessage[];
+  readonly invocations: readonly StoredInvocation[];
+  readonly cancelRequested: boolean;
+}
+
+export interface RunEnd {
+  readonly status: Extract<Run['status'], 'succeeded' | 'failed' | 'cancelled'>;
+  readonly output: string | null;
+  readonly error: InvocationError | null;
+}
+
+/** Another worker holds the run now; this one stops without another word. */
+export class LeaseLost extends Error {
+  constructor(run: RunId) {
+    super(`run ${run}: another worker has taken it over`);
+    this.name = 'LeaseLost';
+  }
+}

@@ -1,0 +1,84 @@
+import type { PersonRef } from '../confirmation/confirmation-request.ts';
+import type { AgentId, ConfirmationId, InvocationId, RunId } from '../ids.ts';
+import type { PlanNode } from './plan.ts';
+import type { Run, RunEvent } from './run.ts';
+import type { RunRecord } from './run-record.ts';
+
+/** What never changes about a run. */
+export interface RunFacts {
+  readonly id: RunId;
+  readonly organization: string;
+  readonly agent: AgentId;
+  readonly executor: Run['executor'];
+  readonly input: string;
+  /** Null for the ReAct executor. */
+  readonly plan: readonly PlanNode[] | null;
+  readonly session: string;
+  readonly requester: PersonRef | null;
+  readonly requesterNamedByAgent: boolean;
+  readonly evaluation: boolean;
+  readonly apiKeyId: string | null;
+  readonly parent: { readonly run: RunId; readonly invocation: InvocationId } | null;
+  /** How many runs stand above this one. */
+  readonly depth: number;
+}
+
+/** The right of a process to work on a run while it lives. A later holder has a higher fencing token. */
+export interface RunLease {
+  readonly run: RunId;
+  readonly fencingToken: number;
+}
+
+export interface RunStore {
+  /** Stores a run with its first event, leased to `owner`. For a delegate's run that exists already: null. */
+  create(facts: RunFacts, owner: string): Promise<RunLease | null>;
+  find(id: RunId): Promise<Run | null>;
+  statusOf(id: RunId): Promise<Run['status'] | null>;
+  /** How many events each of these runs has; one query for all that are watched in this process. */
+  eventCounts(ids: readonly RunId[]): Promise<ReadonlyMap<RunId, number>>;
+  childOf(invocation: InvocationId): Promise<RunId | null>;
+  eventsAfter(id: RunId, afterSeq: number, limit: number): Promise<readonly RunEvent[]>;
+  /** Asks whoever works on it to stop it; false where it is finished or unknown. */
+  requestCancel(id: RunId): Promise<boolean>;
+  /** Of the runs under `owner`'s lease, those that somebody wants stopped. */
+  cancelRequestedOf(owner: string): Promise<readonly RunId[]>;
+  /** Prolongs the lease of a process on all its runs. */
+  heartbeat(input: { readonly owner: string; readonly leaseMs: number }): Promise<void>;
+  /** Takes up to `limit` open runs that no living process works on. */
+  takeOver(input: { readonly owner: string; readonly limit: number }): Promise<readonly RunLease[]>;
+  /** Ends the leases of all other processes: for a database that only one can open. */
+  endOtherLeases(owner: string): Promise<void>;
+  /** Ends the lease of a process that stops in order. */
+  endLease(owner: string): Promise<void>;
+  record(lease: RunLease): RunRecord;
+}
+
+/** What the hooks of `SessionStart` gave a session; asked for once. */
+export interface SessionStore {
+  /** `asked`: the caller is the one who has to run the hooks, and then to `keep` what they gave. */
+  open(input: {
+    readonly agent: AgentId;
+    readonly session: string;
+    readonly run: RunId;
+    readonly askWithinMs: number;
+  }): Promise<
+    | { readonly kind: 'known'; readonly context: readonly string[] }
+    | { readonly kind: 'asked' }
+    | { readonly kind: 'being-asked' }
+  >;
+  /** The hooks could not be asked: the next run of the session asks them. */
+  abandon(input: { readonly agent: AgentId; readonly session: string; readonly run: RunId }): Promise<void>;
+  keep(input: {
+    readonly agent: AgentId;
+    readonly session: string;
+    readonly run: RunId;
+    readonly context: readonly string[];
+  }): Promise<void>;
+}
+
+/** What another process changed. May be lost; the rows are the truth and a poll is the safety net. */
+export interface RunSignals {
+  onRun(listener: (id: RunId) => void): () => void;
+  onConfirmation(listener: (id: ConfirmationId) => void): () => void;
+  onReconnect(listener: () => void): () => void;
+}

@@ -1,0 +1,43 @@
+export interface VisibleText {
+  /** One line in which every character can be seen. */
+  readonly text: string;
+  /** True where something that cannot be seen, or that reorders its neighbours, was written out. */
+  readonly changed: boolean;
+}
+
+/**
+ * Writes out whatever a reader could not see: control characters, ANSI escapes, bidi controls, zero-width and tag
+ * characters, variation selectors, no-break and other odd spaces, private and unassigned code points, lone
+ * surrogates. Each becomes `⟨U+202E⟩`; a line feed becomes `⏎`, so that a value can never draw a line of its own.
+ * Nothing is dropped and no two texts look alike: the two marks themselves, where they occur, are written out too.
+ * Joiners and variation selectors inside an emoji stay as they are.
+ */
+export function visibleText(text: string): VisibleText {
+  let changed = false;
+  const visible = text.replace(EMOJI_OR_HIDDEN, (match, emoji: string | undefined) => {
+    if (emoji !== undefined) return emoji;
+    if (match === '\n') return LINE_FEED_MARK;
+    if (!MARKS.test(match)) changed = true;
+    return escapeOf(match);
+  });
+  return { text: visible, changed };
+}
+
+const LINE_FEED_MARK = '⏎';
+const MARKS = /^[⏎⟨]$/u;
+
+/** Pictographs with their modifiers and joiners, and keycaps; what hides outside of them is caught by the rest. */
+const EMOJI =
+  /\p{ExtPict}(?:\p{EMod}|\uFE0F)?(?:\u200D\p{ExtPict}(?:\p{EMod}|\uFE0F)?)*|[0-9#*]\uFE0F\u20E3/u;
+
+/**
+ * U+2800 is a blank braille cell. Of the spaces only U+0020 and the ideographic one, which Chinese text uses and
+ * which is plainly wide, stay. `⟨` is written out only where it would read as one of our own escapes.
+ */
+const HIDDEN =
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{DI}\u00A0\u1680\u2000-\u200A\u202F\u205F\u2800⏎]|⟨(?=U\+)/u;
+
+const EMOJI_OR_HIDDEN = new RegExp(`(${EMOJI.source})|${HIDDEN.source}`, 'gu');
+
+const escapeOf = (character: string): string =>
+  `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`;

@@ -1,0 +1,130 @@
+import { assertNever } from '../assert-never.ts';
+import type { CardFact } from '../channel/card.ts';
+import { cutText } from '../channel/cut-text.ts';
+import { visibleText } from '../channel/visible-text.ts';
+import { approvalsOf } from './approvals.ts';
+import type { CardTexts } from './card-texts.ts';
+import type {
+  ClosedConfirmationRequest,
+  ConfirmationRequest,
+  Execution,
+  PersonRef,
+} from './confirmation-request.ts';
+import { zonedTime } from './zoned-time.ts';
+
+export interface FactStyle {
+  readonly texts: CardTexts;
+  readonly timeZone: string;
+}
+
+/** In UTF-16 units: reasons are bounded where they come in, details of an execution here. */
+const LONGEST_DETAIL = 500;
+
+/** Who asks and for whom, under which rule, how far it is, until when: the same in every state. */
+export function cardFacts(request: ConfirmationRequest, { texts, timeZone }: FactStyle): readonly CardFact[] {
+  const fact = (label: string, value: string): CardFact => ({ label, value });
+  return [
+    fact(texts.facts.agent, visibleText(request.agent).text),
+    fact(texts.facts.requester, `${nameOf(request.requester)} (${visibleText(request.requester.id).text})`),
+    fact(texts.facts.policy, visibleText(request.policy.id).text),
+    fact(texts.facts.votes, votesOf(request, texts)),
+    fact(texts.facts.code, request.verificationCode),
+    fact(texts.facts.deadline, zonedTime(request.decideBy, timeZone)),
+    ...(request.runId === null ? [] : [fact(texts.facts.run, request.runId)]),
+    ...(request.session === null ? [] : [fact(texts.facts.session, quoted(request.session, texts))]),
+  ];
+}
+
+/** Who closed it, when and why, and whether it ran; nothing while it is pending. */
+export function cardOutcome(request: ConfirmationRequest, style: FactStyle): readonly CardFact[] {
+  if (request.status === 'pending') return [];
+  const { texts, timeZone } = style;
+  const { decision } = request;
+  return [
+    resultOf(request, texts),
+    { label: texts.outcome.at, value: zonedTime(decision.at, timeZone) },
+    ...(decision.reason === null
+      ? []
+      : [{ label: texts.outcome.reason, value: quoted(decision.reason, texts) }]),
+    ...executionOf(request, style),
+  ];
+}
+
+function resultOf(request: ClosedConfirmationRequest, texts: CardTexts): CardFact {
+  const { outcome, results } = texts;
+  const by = request.decision.by;
+  switch (request.status) {
+    case 'approved':
+      return { label: outcome.approvedBy, value: texts.names(approvalsOf(request).map(nameOf)) };
+    case 'rejected':
+      return { label: outcome.rejectedBy, value: by === null ? '—' : nameOf(by) };
+    case 'cancelled':
+      if (request.decision.code === 'superseded') return { label: outcome.result, value: results.superseded };
+      if (by !== null) return { label: outcome.cancelledBy, value: nameOf(by) };
+      return { label: outcome.result, value: results.cancelledByNobody };
+    case 'expired':
+      return {
+        label: outcome.result,
+        value: results.expired(approvalsOf(request).length, request.policy.quorum),
+      };
+    case 'undeliverable':
+      return { label: outcome.result, value: results.undeliverable };
+    default:
+      return assertNever(request);
+  }
+}
+
+function executionOf(
+  request: ClosedConfirmationRequest,
+  { texts, timeZone }: FactStyle,
+): readonly CardFact[] {
+  const label = texts.outcome.execution;
+  if (request.status !== 'approved') return [{ label, value: texts.execution.notAllowed }];
+  const { execution } = request;
+  const facts: CardFact[] = [{ label, value: executionText(execution, texts, timeZone) }];
+  // The detail of a revocation is a code that the sentence already says.
+  const detail = 'detail' in execution && execution.status !== 'revoked' ? execution.detail : null;
+  if (detail) facts.push({ label: texts.outcome.detail, value: quoted(detail, texts) });
+  return facts;
+}
+
+function executionText(execution: Execution, texts: CardTexts, timeZone: string): string {
+  const time = (at: Date) => zonedTime(at, timeZone);
+  switch (execution.status) {
+    case 'unclaimed':
+      return texts.execution.unclaimed(time(execution.executeBy));
+    case 'claimed':
+      return texts.execution.claimed(time(execution.at));
+    case 'succeeded':
+    case 'failed':
+      return texts.execution[execution.status](time(execution.at), texts.sources[execution.source]);
+    case 'unknown':
+      return `${texts.execution.unknown}${texts.sources[execution.source]}`;
+    case 'lapsed':
+      return texts.execution.lapsed(time(execution.executeBy));
+    case 'revoked':
+      return texts.execution.revoked(revocationOf(execution.detail, texts));
+    default:
+      return assertNever(execution);
+  }
+}
+
+function revocationOf(detail: string | null, { revocations }: CardTexts): string {
+  return detail === 'tool_changed' || detail === 'read_only' || detail === 'frozen'
+    ? revocations[detail]
+    : revocations.other;
+}
+
+const nameOf = (person: PersonRef): string => visibleText(person.name).text;
+
+function votesOf(request: ConfirmationRequest, texts: CardTexts): string {
+  const approvals = approvalsOf(request);
+  return texts.votes(approvals.length, request.policy.quorum, approvals.map(nameOf));
+}
+
+/** Other people's words, marked as such; what is cut is said. */
+function quoted(text: string, texts: CardTexts): string {
+  const visible = visibleText(text).text;
+  const cut = cutText(visible, LONGEST_DETAIL);
+  return cut.missing === 0 ? `“${visible}”` : `“${cut.text}”${texts.cut(cut.missing)}`;
+}

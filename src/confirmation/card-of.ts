@@ -1,0 +1,106 @@
+import type { Card, CardActions, CardState } from '../channel/card.ts';
+import { cutText } from '../channel/cut-text.ts';
+import { visibleText } from '../channel/visible-text.ts';
+import type { Locale } from '../locale.ts';
+import { argumentText } from './argument-text.ts';
+import { cardFacts, cardOutcome } from './card-facts.ts';
+import { cardLines } from './card-lines.ts';
+import { CARD_TEXTS, type CardTexts } from './card-texts.ts';
+import type { ConfirmationRequest } from './confirmation-request.ts';
+import { valueAt } from './json-pointer.ts';
+import { requestLink } from './request-link.ts';
+
+export interface CardOfInput {
+  readonly request: ConfirmationRequest;
+  readonly locale: Locale;
+  /** IANA name, for deadlines and times. */
+  readonly timeZone: string;
+  /** Base of the link to the full request, without a trailing slash. */
+  readonly publicUrl: string;
+}
+
+/** In UTF-16 units; the agent's words do not decide, so they are cut, and the cut is seen. */
+const LONGEST_SUMMARY = 1_000;
+
+/**
+ * The one picture of a request that every channel draws. Pure: the same version of a request gives the same card,
+ * whenever and wherever it is drawn, so a card can be sent again and compared by digest.
+ */
+export function cardOf({ request, locale, timeZone, publicUrl }: CardOfInput): Card {
+  const texts = CARD_TEXTS[locale];
+  const { lines, hiddenIn, missing } = cardLines(request.args, request.decisiveFields, texts);
+  const summary = request.summary === null ? null : visibleText(request.summary);
+  return {
+    confirmationId: request.id,
+    version: request.version,
+    locale,
+    state: cardStateOf(request),
+    title: titleOf(request, texts),
+    tool: visibleText(request.tool).text,
+    lines,
+    warnings: [
+      ...missing.map(({ label, pointer }) => texts.warnings.decisiveMissing(label, pointer)),
+      ...(hiddenIn.length > 0 ? [texts.warnings.hidden(hiddenIn)] : []),
+      ...(request.requesterNamedByAgent
+        ? [texts.warnings.requesterNamedByAgent(visibleText(request.requester.name).text)]
+        : []),
+    ],
+    summary: summary === null ? null : texts.agentSays(shortened(summary.text, texts)),
+    facts: cardFacts(request, { texts, timeZone }),
+    outcome: cardOutcome(request, { texts, timeZone }),
+    verificationCode: request.verificationCode,
+    link: requestLink(publicUrl, request.id),
+    linkLabel: texts.link,
+    actions: actionsOf(request, missing.length === 0, texts),
+  };
+}
+
+/** An approval reads as what became of it; everything else as its own status. */
+export function cardStateOf(request: ConfirmationRequest): CardState {
+  if (request.status !== 'approved') return request.status;
+  const { status } = request.execution;
+  if (status === 'unclaimed') return 'approved';
+  return status === 'claimed' ? 'executing' : status;
+}
+
+function actionsOf(request: ConfirmationRequest, approvable: boolean, texts: CardTexts): CardActions {
+  if (request.status !== 'pending') return { kind: 'none' };
+  return { kind: 'decide', reason: request.policy.reason, approvable, labels: texts.actions };
+}
+
+/**
+ * Phones show little more than this line, so it says how much, where that is plainly an amount. Payees and other
+ * free text stay out of it: they could be made to read like a state.
+ */
+function titleOf(request: ConfirmationRequest, texts: CardTexts): string {
+  const superseded = request.status === 'cancelled' && request.decision.code === 'superseded';
+  const state = superseded ? texts.superseded : texts.states[cardStateOf(request)];
+  const amount = plainDecisive(request, 'amount', PLAIN_AMOUNT);
+  const currency = plainDecisive(request, 'currency', PLAIN_CURRENCY);
+  const tool = cutText(visibleText(request.tool).text, LONGEST_TITLE_TOOL);
+  const toolName = tool.missing > 0 ? `${tool.text}…` : tool.text;
+  return [state, amount === null ? null : [amount, currency].filter(Boolean).join(' '), toolName]
+    .filter((part) => part !== null)
+    .join(' · ');
+}
+
+const LONGEST_TITLE_TOOL = 60;
+const PLAIN_AMOUNT = /^-?\d[\d.,]{0,23}$/;
+const PLAIN_CURRENCY = /^[A-Z]{3,5}$/;
+
+function plainDecisive(
+  request: ConfirmationRequest,
+  role: 'amount' | 'currency',
+  plain: RegExp,
+): string | null {
+  const field = request.decisiveFields.find((candidate) => candidate.role === role);
+  const value = field && valueAt(request.args, field.pointer);
+  if (value === undefined || value === null || typeof value === 'object') return null;
+  const text = argumentText(value);
+  return plain.test(text) ? text : null;
+}
+
+function shortened(text: string, texts: CardTexts): string {
+  const cut = cutText(text, LONGEST_SUMMARY);
+  return cut.missing === 0 ? text : `${cut.text}${texts.cut(cut.missing)}`;
+}

@@ -1,0 +1,213 @@
+import type { CardState } from '../channel/card.ts';
+import type { Locale } from '../locale.ts';
+
+/** Every word that a card says by itself. Names, amounts and reasons are put in already made visible. */
+export interface CardTexts {
+  /** What state it is in, at the head of the card. */
+  readonly states: Readonly<Record<CardState, string>>;
+  readonly superseded: string;
+  readonly roles: Readonly<Record<'amount' | 'currency' | 'payee', string>>;
+  readonly notGiven: string;
+  readonly noArguments: string;
+  readonly moreArguments: (count: number) => string;
+  readonly cut: (missing: number) => string;
+  readonly agentSays: (summary: string) => string;
+  readonly facts: Readonly<
+    Record<'agent' | 'requester' | 'policy' | 'votes' | 'code' | 'deadline' | 'run' | 'session', string>
+  >;
+  readonly votes: (given: number, needed: number, names: readonly string[]) => string;
+  readonly warnings: {
+    readonly hidden: (labels: readonly string[]) => string;
+    readonly requesterNamedByAgent: (name: string) => string;
+    readonly decisiveMissing: (label: string, pointer: string) => string;
+  };
+  readonly outcome: Readonly<
+    Record<
+      'approvedBy' | 'rejectedBy' | 'cancelledBy' | 'result' | 'at' | 'reason' | 'execution' | 'detail',
+      string
+    >
+  >;
+  readonly results: {
+    readonly expired: (given: number, needed: number) => string;
+    readonly undeliverable: string;
+    readonly cancelledByNobody: string;
+    readonly superseded: string;
+  };
+  readonly execution: {
+    readonly notAllowed: string;
+    readonly unclaimed: (executeBy: string) => string;
+    readonly claimed: (at: string) => string;
+    readonly succeeded: (at: string, source: string) => string;
+    readonly failed: (at: string, source: string) => string;
+    readonly unknown: string;
+    readonly lapsed: (executeBy: string) => string;
+    readonly revoked: (why: string) => string;
+  };
+  /** Who says what became of it; our own executor needs no word. */
+  readonly sources: Readonly<Record<'executor' | 'agent' | 'settlement' | 'timeout', string>>;
+  readonly revocations: Readonly<Record<'tool_changed' | 'read_only' | 'frozen' | 'other', string>>;
+  readonly names: (names: readonly string[]) => string;
+  readonly link: string;
+  readonly actions: Readonly<Record<'approve' | 'reject' | 'reason' | 'submit' | 'cancel', string>>;
+}
+
+export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
+  'zh-CN': {
+    states: {
+      pending: '待审批',
+      approved: '已批准，尚未执行',
+      executing: '已批准，正在执行',
+      succeeded: '已批准，执行成功',
+      failed: '已批准，执行失败',
+      unknown: '已批准，结果不明，请核实',
+      lapsed: '已批准，但逾期未执行',
+      revoked: '已批准，但已撤回，未执行',
+      rejected: '已拒绝',
+      expired: '已过期，未批准',
+      cancelled: '已取消',
+      undeliverable: '未能送达，未批准',
+    },
+    superseded: '已作废，由新请求取代',
+    roles: { amount: '金额', currency: '币种', payee: '收款方' },
+    notGiven: '（未提供）',
+    noArguments: '（无参数）',
+    moreArguments: (count) => `另有 ${count} 项，请查看完整请求`,
+    cut: (missing) => `…（还有 ${missing} 个字符，请查看完整请求）`,
+    agentSays: (summary) => `代理自述（未核实）：“${summary}”`,
+    facts: {
+      agent: '发起代理',
+      requester: '为谁发起',
+      policy: '审批规则',
+      votes: '批准进度',
+      code: '核对码',
+      deadline: '截止时间',
+      run: '运行',
+      session: '会话',
+    },
+    votes: (given, needed, names) => `${given}/${needed}${names.length > 0 ? `（${names.join('、')}）` : ''}`,
+    warnings: {
+      hidden: (labels) => `${labels.join('、')} 含有看不见的字符，已用 ⟨U+…⟩ 标出，请当心。`,
+      requesterNamedByAgent: (name) => `“${name}”是代理自己报的，未经核实。`,
+      decisiveMissing: (label, pointer) =>
+        `参数中没有${label}（${pointer}），不能在此卡片上批准；请查看完整请求。`,
+    },
+    outcome: {
+      approvedBy: '批准人',
+      rejectedBy: '拒绝人',
+      cancelledBy: '取消人',
+      result: '结果',
+      at: '结束时间',
+      reason: '理由',
+      execution: '执行情况',
+      detail: '详情',
+    },
+    results: {
+      expired: (given, needed) => `截止前批准数不足（${given}/${needed}）`,
+      undeliverable: '没有渠道能把卡片送到审批人',
+      cancelledByNobody: '由发起方撤回',
+      superseded: '参数已变更，由新请求取代',
+    },
+    execution: {
+      notAllowed: '未获准，不得执行',
+      unclaimed: (executeBy) => `尚未执行；须在 ${executeBy} 前执行`,
+      claimed: (at) => `${at} 开始执行，尚无结果`,
+      succeeded: (at, source) => `执行成功，${at}${source}`,
+      failed: (at, source) => `执行失败，${at}${source}`,
+      unknown: '结果不明：可能已经执行。请人工核实；系统不会自动重试',
+      lapsed: (executeBy) => `到 ${executeBy} 仍未执行，批准已失效`,
+      revoked: (why) => `未执行：${why}`,
+    },
+    sources: { executor: '', agent: '（代理报告）', settlement: '（人工核实）', timeout: '（超时推定）' },
+    revocations: {
+      tool_changed: '批准之后工具定义变了',
+      read_only: '已切换为只读',
+      frozen: '执行已被冻结',
+      other: '批准已被撤回',
+    },
+    names: (names) => names.join('、'),
+    link: '查看完整请求',
+    actions: { approve: '批准', reject: '拒绝', reason: '理由', submit: '提交', cancel: '返回' },
+  },
+  'en-US': {
+    states: {
+      pending: 'Approval needed',
+      approved: 'Approved, not run yet',
+      executing: 'Approved, running now',
+      succeeded: 'Approved and done',
+      failed: 'Approved, but it failed',
+      unknown: 'Approved, outcome unknown: please check',
+      lapsed: 'Approved, but not run in time',
+      revoked: 'Approved, then withdrawn: not run',
+      rejected: 'Rejected',
+      expired: 'Expired, not approved',
+      cancelled: 'Cancelled',
+      undeliverable: 'Not delivered, not approved',
+    },
+    superseded: 'Replaced by a newer request',
+    roles: { amount: 'Amount', currency: 'Currency', payee: 'Payee' },
+    notGiven: '(not given)',
+    noArguments: '(no arguments)',
+    moreArguments: (count) => `and ${count} more, see the full request`,
+    cut: (missing) => `… (${missing} more characters, see the full request)`,
+    agentSays: (summary) => `The agent says (not verified): “${summary}”`,
+    facts: {
+      agent: 'Asked by agent',
+      requester: 'On behalf of',
+      policy: 'Policy',
+      votes: 'Approvals',
+      code: 'Verification code',
+      deadline: 'Decide by',
+      run: 'Run',
+      session: 'Session',
+    },
+    votes: (given, needed, names) => `${given}/${needed}${names.length > 0 ? ` (${names.join(', ')})` : ''}`,
+    warnings: {
+      hidden: (labels) =>
+        `${labels.join(', ')}: contains characters that cannot be seen, written out here as ⟨U+…⟩. Take care.`,
+      requesterNamedByAgent: (name) => `“${name}” was named by the agent itself; nobody verified that.`,
+      decisiveMissing: (label, pointer) =>
+        `The arguments hold no ${label.toLowerCase()} (${pointer}), so this card cannot approve; see the full request.`,
+    },
+    outcome: {
+      approvedBy: 'Approved by',
+      rejectedBy: 'Rejected by',
+      cancelledBy: 'Cancelled by',
+      result: 'Result',
+      at: 'Closed at',
+      reason: 'Reason',
+      execution: 'Execution',
+      detail: 'Detail',
+    },
+    results: {
+      expired: (given, needed) => `Not enough approvals by the deadline (${given}/${needed})`,
+      undeliverable: 'No channel could bring the card to an approver',
+      cancelledByNobody: 'Withdrawn by who asked',
+      superseded: 'The arguments changed; a newer request took its place',
+    },
+    execution: {
+      notAllowed: 'Not allowed to run',
+      unclaimed: (executeBy) => `Not run yet; may run until ${executeBy}`,
+      claimed: (at) => `Started at ${at}; no result yet`,
+      succeeded: (at, source) => `Done at ${at}${source}`,
+      failed: (at, source) => `Failed at ${at}${source}`,
+      unknown: 'Outcome unknown: it may have run. A person has to check; it is never retried by itself',
+      lapsed: (executeBy) => `Not run by ${executeBy}; the approval is void`,
+      revoked: (why) => `Not run: ${why}`,
+    },
+    sources: {
+      executor: '',
+      agent: ' (reported by the agent)',
+      settlement: ' (checked by a person)',
+      timeout: ' (no report in time)',
+    },
+    revocations: {
+      tool_changed: 'the tool changed after the approval',
+      read_only: 'writing was switched off',
+      frozen: 'execution was frozen',
+      other: 'the approval was withdrawn',
+    },
+    names: (names) => names.join(', '),
+    link: 'Full request',
+    actions: { approve: 'Approve', reject: 'Reject', reason: 'Reason', submit: 'Submit', cancel: 'Back' },
+  },
+};

@@ -1,0 +1,75 @@
+import type { JsonObject, JsonValue } from '../json.ts';
+import { type ConditionBudget, TOO_COSTLY } from './condition-budget.ts';
+import { ConditionFailure } from './condition-failure.ts';
+
+/** What a condition may look at in one piece; a call with more in a place that a condition reads is denied. */
+export const LONGEST_TEXT = 8_192;
+export const LONGEST_LIST = 1_000;
+
+/**
+ * A JSON object as a condition sees it: read-only, own keys alone (`__proto__` and `constructor` are names like
+ * others and reach no prototype), wrapped piece by piece as it is read, each piece charged to the budget.
+ */
+export class FactMap extends Map<string, unknown> {
+  readonly #source: Readonly<JsonObject>;
+  readonly #budget: ConditionBudget;
+  readonly #path: string;
+
+  /** `path` is the name of the object for messages: empty for the arguments themselves. */
+  constructor(source: Readonly<JsonObject>, budget: ConditionBudget, path: string) {
+    super();
+    this.#source = source;
+    this.#budget = budget;
+    this.#path = path;
+  }
+
+  override get(key: string): unknown {
+    if (!this.has(key)) return undefined;
+    const path = this.#path === '' ? key : `${this.#path}.${key}`;
+    return readFact(this.#source[key] as JsonValue, this.#budget, path);
+  }
+
+  override has(key: string): boolean {
+    return typeof key === 'string' && Object.hasOwn(this.#source, key);
+  }
+
+  override get size(): number {
+    return Object.keys(this.#source).length;
+  }
+
+  override keys(): MapIterator<string> {
+    const keys = Object.keys(this.#source);
+    this.#budget.charge(keys.length);
+    return keys.values() as MapIterator<string>;
+  }
+
+  override *[Symbol.iterator](): MapIterator<[string, unknown]> {
+    for (const key of this.keys()) yield [key, this.get(key)];
+  }
+
+  /**
+   * Empty on purpose. The evaluator asks this only to name the type of the first entry, and keeps each type it ever
+   * named: an agent that sends ever new nestings would fill the memory with them.
+   */
+  override entries(): MapIterator<[string, unknown]> {
+    return ([] as [string, unknown][]).values() as MapIterator<[string, unknown]>;
+  }
+}
+
+// The evaluator recognizes a map by its constructor and takes subclasses for unknown objects.
+Object.defineProperty(FactMap.prototype, 'constructor', { value: Map });
+
+function readFact(value: JsonValue, budget: ConditionBudget, path: string): unknown {
+  if (typeof value === 'string') {
+    if (value.length > LONGEST_TEXT) throw tooLarge(path);
+    budget.charge(value.length / 8);
+    return value;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  if (!Array.isArray(value)) return new FactMap(value, budget, path);
+  if (value.length > LONGEST_LIST) throw tooLarge(path);
+  budget.charge(value.length);
+  return value.map((element, index) => readFact(element, budget, `${path}[${index}]`));
+}
+
+const tooLarge = (path: string): ConditionFailure => new ConditionFailure(TOO_COSTLY, { argument: path });

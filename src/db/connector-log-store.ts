@@ -1,0 +1,21 @@
+import { sql } from 'drizzle-orm';
+import { v7 as uuidv7 } from 'uuid';
+import type { ConnectorLogEntry, ConnectorLogPort } from '../hook/hook-ports.ts';
+import type { Connection } from './database.ts';
+import { connectorCalls } from './schema/hooks.ts';
+
+/** The operators' log of settled calls, in `connector_calls`; times are the database's. */
+export class ConnectorLogStore implements ConnectorLogPort {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  async write(entry: ConnectorLogEntry): Promise<void> {
+    const durationMs = entry.durationMs === null ? null : Math.round(entry.durationMs);
+    await this.#connection
+      .insert(connectorCalls)
+      .values({ ...entry, durationMs, id: uuidv7(), at: sql`clock_timestamp()` });
+  }
+}

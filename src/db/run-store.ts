@@ -1,0 +1,175 @@
+import { and, asc, eq, gt, inArray, isNotNull, isNull, ne, sql } from 'drizzle-orm';
+import type { RunFacts, RunStore } from '../agent/run-store.ts';
+import type { Database } from './database.ts';
+import { RunRecordStore } from './run-record-store.ts';
+import { runFromRow } from './run-rows.ts';
+import { invocations, runEvents, runs, runWorkers } from './schema/runs.ts';
+import { storableJson, storableText } from './storable-json.ts';
+
+const OPEN = ['running', 'waiting'] as const;
+
+/** Runs on PostgreSQL and on the embedded database; leases by the database's clock. */
+export function createRunStore(database: Database): RunStore {
+  const { connection } = database;
+  return {
+    async create(facts, owner) {
+      const created = await database.transaction(async (transaction) => {
+        const rows = await transaction
+          .insert(runs)
+          .values({ ...rowOf(facts), leaseOwner: owner })
+          .onConflictDoNothing()
+          .returning({ id: runs.id });
+        if (rows.length === 0) return false;
+        await transaction.insert(runEvents).values({
+          runId: facts.id,
+          seq: 1,
+          kind: 'run.started',
+          data: {
+            agent: facts.agent,
+            executor: facts.executor,
+            parentRun: facts.parent?.run ?? null,
+            evaluation: facts.evaluation,
+          },
+          at: sql`clock_timestamp()`,
+        });
+        return true;
+      });
+      if (!created) return null;
+      await database.notifier.notify('run', facts.id);
+      return { run: facts.id, fencingToken: 1 };
+    },
+
+    async find(id) {
+      const [row] = await connection.select().from(runs).where(eq(runs.id, id));
+      if (!row) return null;
+      const children = await connection
+        .select({ id: runs.id })
+        .from(runs)
+        .where(eq(runs.parentRun, id))
+        .orderBy(asc(runs.id));
+      const calls = await connection
+        .select()
+        .from(invocations)
+        .where(eq(invocations.runId, id))
+        .orderBy(asc(invocations.createdAt), asc(invocations.turn), asc(invocations.place));
+      return runFromRow(
+        row,
+        children.map((child) => child.id),
+        calls,
+      );
+    },
+
+    async statusOf(id) {
+      const [row] = await connection.select({ status: runs.status }).from(runs).where(eq(runs.id, id));
+      return row?.status ?? null;
+    },
+
+    async eventCounts(ids) {
+      if (ids.length === 0) return new Map();
+      const rows = await connection
+        .select({ id: runs.id, eventSeq: runs.eventSeq })
+        .from(runs)
+        .where(inArray(runs.id, [...ids]));
+      return new Map(rows.map((row) => [row.id, row.eventSeq]));
+    },
+
+    async childOf(invocation) {
+      const [row] = await connection
+        .select({ id: runs.id })
+        .from(runs)
+        .where(eq(runs.parentInvocation, invocation));
+      return row?.id ?? null;
+    },
+
+    async eventsAfter(id, afterSeq, limit) {
+      const rows = await connection
+        .select()
+        .from(runEvents)
+        .where(and(eq(runEvents.runId, id), gt(runEvents.seq, afterSeq)))
+        .orderBy(asc(runEvents.seq))
+        .limit(limit);
+      return rows.map(({ seq, kind, at, data }) => ({ seq, kind, at, data }));
+    },
+
+    async requestCancel(id) {
+      const rows = await connection
+        .update(runs)
+        .set({ cancelRequestedAt: sql`coalesce(${runs.cancelRequestedAt}, clock_timestamp())` })
+        .where(and(eq(runs.id, id), inArray(runs.status, [...OPEN])))
+        .returning({ id: runs.id });
+      if (rows.length > 0) await database.notifier.notify('run', id);
+      return rows.length > 0;
+    },
+
+    async cancelRequestedOf(owner) {
+      const rows = await connection
+        .select({ id: runs.id })
+        .from(runs)
+        .where(and(eq(runs.leaseOwner, owner), isNotNull(runs.cancelRequestedAt), isNull(runs.finishedAt)));
+      return rows.map((row) => row.id);
+    },
+
+    async heartbeat({ owner, leaseMs }) {
+      const leaseUntil = sql`clock_timestamp() + ${leaseMs} * interval '1 millisecond'`;
+      await connection
+        .insert(runWorkers)
+        .values({ owner, leaseUntil })
+        .onConflictDoUpdate({ target: runWorkers.owner, set: { leaseUntil } });
+    },
+
+    takeOver: ({ owner, limit }) =>
+      database.transaction(async (transaction) => {
+        const abandoned = sql`not exists (
+          select 1 from ${runWorkers}
+          where ${runWorkers.owner} = ${runs.leaseOwner} and ${runWorkers.leaseUntil} > clock_timestamp()
+        )`;
+        const candidates = await transaction
+          .select({ id: runs.id })
+          .from(runs)
+          .where(and(isNull(runs.finishedAt), abandoned))
+          .orderBy(asc(runs.createdAt))
+          .limit(limit)
+          .for('update', { skipLocked: true });
+        if (candidates.length === 0) return [];
+        const ids = candidates.map((row) => row.id);
+        const taken = await transaction
+          .update(runs)
+          .set({ leaseOwner: owner, fencingToken: sql`${runs.fencingToken} + 1` })
+          .where(inArray(runs.id, ids))
+          .returning({ run: runs.id, fencingToken: runs.fencingToken });
+        return taken;
+      }),
+
+    async endOtherLeases(owner) {
+      await connection.delete(runWorkers).where(ne(runWorkers.owner, owner));
+    },
+
+    async endLease(owner) {
+      await connection.delete(runWorkers).where(eq(runWorkers.owner, owner));
+    },
+
+    record: (lease) => new RunRecordStore(database, lease),
+  };
+}
+
+const rowOf = (facts: RunFacts) => ({
+  id: facts.id,
+  organization: facts.organization,
+  agent: facts.agent,
+  executor: facts.executor,
+  status: 'running' as const,
+  input: storableText(facts.input),
+  plan: facts.plan === null ? null : storableJson(facts.plan),
+  session: storableText(facts.session),
+  requesterId: facts.requester?.id ?? null,
+  requesterName: facts.requester?.name ?? null,
+  requesterNamedByAgent: facts.requesterNamedByAgent,
+  evaluation: facts.evaluation,
+  apiKeyId: facts.apiKeyId,
+  parentRun: facts.parent?.run ?? null,
+  parentInvocation: facts.parent?.invocation ?? null,
+  depth: facts.depth,
+  eventSeq: 1,
+  fencingToken: 1,
+  createdAt: sql`clock_timestamp()`,
+});

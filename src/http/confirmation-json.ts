@@ -1,0 +1,89 @@
+import type {
+  ClosedConfirmationRequest,
+  ConfirmationRequest,
+  PersonRef,
+} from '../confirmation/confirmation-request.ts';
+import type { DeliveryRecord } from '../confirmation/delivery-record.ts';
+import type { Principal } from './principal.ts';
+import type { ConfirmationJson, DecisionJson, ExecutionJson } from './schemas/confirmation-schema.ts';
+
+/**
+ * For whom an answer is written. An agent is told what was decided and why, but never who may decide or who did: it
+ * must not learn whom to talk into it.
+ */
+export type Audience = 'agent' | 'people';
+
+export const audienceOf = (principal: Principal): Audience =>
+  principal.type === 'key' && principal.role === 'agent' ? 'agent' : 'people';
+
+/** A confirmation as the contract shows it. */
+export function confirmationJson(
+  request: ConfirmationRequest,
+  deliveries: readonly DeliveryRecord[],
+  audience: Audience,
+): ConfirmationJson {
+  const decision = request.status === 'pending' ? null : decisionJson(request, audience);
+  return {
+    id: request.id,
+    status: request.status,
+    tool: request.tool,
+    args: request.args,
+    argsDigest: request.argsDigest,
+    verificationCode: request.verificationCode,
+    summary: request.summary,
+    agent: request.agent,
+    session: request.session,
+    callId: request.callId,
+    run: request.runId,
+    requester: personJson(request.requester),
+    policy: { id: request.policy.id, quorum: request.policy.quorum },
+    ...(audience === 'people' ? peopleJson(request) : {}),
+    decision,
+    createdAt: request.createdAt.toISOString(),
+    decideBy: request.decideBy.toISOString(),
+    decidedAt: decision?.at ?? null,
+    executeBy: request.status === 'approved' ? request.execution.executeBy.toISOString() : null,
+    execution: executionJson(request),
+    deliveries: deliveries.map(({ channel, state, messageIds, at, error }) => ({
+      channel,
+      state,
+      messageIds: [...messageIds],
+      at: at.toISOString(),
+      error,
+    })),
+  };
+}
+
+export function decisionJson({ decision }: ClosedConfirmationRequest, audience: Audience): DecisionJson {
+  const { status, by, at, reason, code } = decision;
+  return {
+    status,
+    ...(audience === 'people' ? { by: by ? personJson(by) : null } : {}),
+    at: at.toISOString(),
+    reason,
+    code,
+  };
+}
+
+export function executionJson(request: ConfirmationRequest): ExecutionJson {
+  if (request.status !== 'approved') return { status: 'none', at: null, detail: null };
+  const { execution } = request;
+  return {
+    status: execution.status,
+    at: 'at' in execution ? execution.at.toISOString() : null,
+    detail: 'detail' in execution ? execution.detail : null,
+  };
+}
+
+const peopleJson = ({ approvers, votes }: ConfirmationRequest) => ({
+  approvers: approvers.map(personJson),
+  votes: votes.map(({ person, verdict, reason, channel, at }) => ({
+    person: personJson(person),
+    verdict,
+    reason,
+    channel,
+    at: at.toISOString(),
+  })),
+});
+
+const personJson = ({ id, name }: PersonRef) => ({ id, name });

@@ -1,0 +1,14 @@
+import type { AppOptions } from './app-options.ts';
+import type { HttpApp } from './http-app.ts';
+import { healthRoute, operationsRoutes } from './routes/operations.ts';
+import { installSecurityHeaders } from './security-headers.ts';
+import { createServer } from './server.ts';
+
+/** `/healthz`, `/readyz` and `/metrics` for a listener of their own (`operations` in the configuration). */
+export function createOperationsApp(options: Pick<AppOptions, 'logger' | 'metrics' | 'readiness'>): HttpApp {
+  const app = createServer({ logger: options.logger, trustProxy: [] });
+  installSecurityHeaders(app, { https: false });
+  healthRoute(app);
+  operationsRoutes(app, options);
+  return app;
+}

@@ -1,0 +1,178 @@
+import { finished } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Counter, type Registry } from 'prom-client';
+import { z } from 'zod';
+import { type AuditRecorder, SYSTEM_ACTOR } from '../../audit/audit-event.ts';
+import type { Notice } from '../../channel/card.ts';
+import type { Channel, ChannelAnswer, HttpAnswer, InboundResult } from '../../channel/channel.ts';
+import type { TapEvent } from '../../channel/inbound-event.ts';
+import { CountersignError } from '../../errors.ts';
+import { type ChannelId, channelId } from '../../ids.ts';
+import type { FailedProofs } from '../failed-proofs.ts';
+import type { HttpApp } from '../http-app.ts';
+import { MAX_BODY_BYTES } from '../json-body.ts';
+import type { TapHandler } from '../tap-handler.ts';
+
+const NOTHING_TO_SAY: HttpAnswer = {
+  status: 200,
+  contentType: 'application/json; charset=utf-8',
+  body: '{}',
+};
+
+const NOT_RECORDED: Notice = {
+  level: 'error',
+  text: {
+    'zh-CN': '没有记录下来，请求没有变化，请稍后再试。',
+    'en-US': 'This was not recorded and nothing has changed. Please try again in a moment.',
+  },
+};
+
+export interface CallbackPorts {
+  readonly channels: ReadonlyMap<ChannelId, Channel>;
+  readonly tap: TapHandler;
+  readonly auditRecorder: AuditRecorder;
+  readonly failedProofs: FailedProofs;
+  readonly metrics: Registry;
+}
+
+/**
+ * `POST /channels/{channelId}/callback`: taps, submissions and URL checks of the chat platforms. The proof is in the
+ * raw bytes, so nothing parses them before the channel has verified them. A verified callback is always answered 200
+ * and never limited, after what it caused has been committed; only failed proofs are limited.
+ */
+export function callbackRoute(app: HttpApp, ports: CallbackPorts): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    '*',
+    { parseAs: 'buffer', bodyLimit: MAX_BODY_BYTES },
+    async (_request: FastifyRequest, body: Buffer) => body,
+  );
+  const results = new Counter({
+    name: 'countersign_callbacks_total',
+    help: 'Callbacks of the chat platforms, by channel and what they were.',
+    labelNames: ['channel', 'result'],
+    registers: [ports.metrics],
+  });
+  const followUps = new FollowUps();
+  app.addHook('onClose', () => followUps.settled());
+
+  app.post(
+    '/channels/:channelId/callback',
+    {
+      schema: {
+        summary: 'Callbacks of a chat platform, verified over their raw bytes',
+        tags: ['channels'],
+        params: z.strictObject({ channelId: z.string() }),
+        response: {
+          200: z.unknown().meta({ description: 'What the platform expects for this callback.' }),
+          401: z.null().meta({ description: 'The proof is wrong. Nothing else is said.' }),
+          429: z.null().meta({ description: 'Too many wrong proofs from this address.' }),
+        },
+      },
+    },
+    async (request, reply) => {
+      const channel = ports.channels.get(channelId(request.params.channelId));
+      if (!channel) throw new CountersignError('not_found', 'There is no channel with this id.');
+      const result = await receive(channel, request);
+      results.inc({ channel: channel.id, result: result.kind });
+      switch (result.kind) {
+        case 'refused':
+          return refuse(request, reply, channel, result.reason, ports);
+        case 'answered':
+          return send(reply, result.answer);
+        case 'event': {
+          if (result.event.type === 'unsupported') return send(reply, NOTHING_TO_SAY);
+          const { answer, afterwards } = await answerTap(request, channel, result.event, ports.tap);
+          if (afterwards) followUps.startAfter(request, reply, afterwards);
+          return send(reply, answer);
+        }
+      }
+    },
+  );
+}
+
+async function receive(channel: Channel, request: FastifyRequest): Promise<InboundResult> {
+  const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  try {
+    return await channel.receive({ headers: request.headers, body });
+  } catch (error) {
+    request.log.warn({ err: error, channel: channel.id }, 'a callback could not be verified');
+    return { kind: 'refused', reason: 'the verifier failed' };
+  }
+}
+
+/** Beyond an address's share the refusal leaves no audit row: forgeries must not be able to fill the record. */
+async function refuse(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  channel: Channel,
+  reason: string,
+  ports: CallbackPorts,
+): Promise<FastifyReply> {
+  const verdict = await ports.failedProofs.count(request);
+  if (verdict.limited) {
+    return reply.code(429).header('retry-after', verdict.retryAfterSeconds).send();
+  }
+  request.log.warn({ channel: channel.id, reason }, 'callback refused');
+  const recorded = ports.auditRecorder.record({
+    kind: 'callback.refused',
+    confirmation: null,
+    run: null,
+    actor: SYSTEM_ACTOR,
+    data: { channel: channel.id, reason, address: request.ip },
+  });
+  await recorded.catch((error: unknown) =>
+    request.log.error({ err: error, channel: channel.id }, 'a refused callback is not on the record'),
+  );
+  return reply.code(401).send();
+}
+
+/** The person who tapped is always told something, and never that it was recorded where it was not. */
+async function answerTap(
+  request: FastifyRequest,
+  channel: Channel,
+  event: TapEvent,
+  tap: TapHandler,
+): Promise<ChannelAnswer> {
+  const fault = (error: unknown) =>
+    request.log.error({ err: error, channel: channel.id, eventId: event.eventId }, 'a verified tap failed');
+  try {
+    const reply = await tap.handle(channel, event);
+    try {
+      return channel.reply(event, reply);
+    } catch (error) {
+      // It is committed; the card will say what became of it.
+      fault(error);
+      return { answer: NOTHING_TO_SAY };
+    }
+  } catch (error) {
+    fault(error);
+  }
+  try {
+    return channel.reply(event, { kind: 'notice', notice: NOT_RECORDED });
+  } catch (error) {
+    fault(error);
+    return { answer: NOTHING_TO_SAY };
+  }
+}
+
+const send = (reply: FastifyReply, { status, contentType, body }: HttpAnswer): FastifyReply =>
+  reply.code(status).header('content-type', contentType).send(body);
+
+/** What a channel still does once its answer is on the way: an ephemeral message, a modal. A stop waits for it. */
+class FollowUps {
+  readonly #running = new Set<Promise<void>>();
+
+  /** The client may have hung up: what was committed is told to the person in any case. */
+  startAfter(request: FastifyRequest, reply: FastifyReply, run: () => Promise<void>): void {
+    const running = new Promise<void>((resolve) => finished(reply.raw, () => resolve()))
+      .then(run)
+      .catch((error: unknown) => request.log.error({ err: error }, 'the follow-up of a tap failed'));
+    this.#running.add(running);
+    void running.then(() => this.#running.delete(running));
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+}

@@ -1,0 +1,159 @@
+import { z } from 'zod';
+import { assertNever } from '../../assert-never.ts';
+import type { ConfirmationService } from '../../confirmation/confirmation-service.ts';
+import { CountersignError } from '../../errors.ts';
+import { type ConfirmationId, type PersonId, parseConfirmationId } from '../../ids.ts';
+import { ACCESS, hasRole } from '../access.ts';
+import { principalOf } from '../authentication.ts';
+import { actorOf, type ConfirmationAccess } from '../confirmation-access.ts';
+import { audienceOf } from '../confirmation-json.ts';
+import type { HttpApp } from '../http-app.ts';
+import { alreadyClosed, notFound, refused } from '../outcome-errors.ts';
+import type { Principal } from '../principal.ts';
+import { confirmationSchema } from '../schemas/confirmation-schema.ts';
+import { idParams, name, sentence } from '../schemas/field.ts';
+import { BODY_PROBLEMS, problems } from '../schemas/problem-schema.ts';
+
+/**
+ * `POST /v1/confirmations/{id}/votes`, `/settlement` and `/cancel`: what people do to a request. Votes and
+ * settlements are checked by the core alone, so that whoever may not is told so, and the refusal is on the record.
+ */
+export function decideRoutes(
+  app: HttpApp,
+  ports: {
+    readonly confirmations: Pick<ConfirmationService, 'decide' | 'settle' | 'cancel'>;
+    readonly access: ConfirmationAccess;
+  },
+): void {
+  app.post(
+    '/confirmations/:id/votes',
+    {
+      config: { access: ACCESS.vote },
+      schema: {
+        summary: 'Approve or reject, as a person',
+        tags: ['confirmations'],
+        params: idParams,
+        body: z.strictObject({
+          verdict: z.enum(['approve', 'reject']),
+          reason: sentence.nullish(),
+          argsDigest: name.meta({ description: 'The digest of what the person saw.' }),
+        }),
+        response: {
+          200: confirmationSchema,
+          ...problems(
+            ...BODY_PROBLEMS,
+            'not_found',
+            'not_an_approver',
+            'self_approval',
+            'already_decided',
+            'args_changed',
+            'expired',
+            'reason_required',
+          ),
+        },
+      },
+    },
+    async (request) => {
+      const { verdict, reason, argsDigest } = request.body;
+      const outcome = await ports.confirmations.decide({
+        id: idOf(request.params.id),
+        person: personOf(principalOf(request)),
+        verdict,
+        reason: reason?.trim() || null,
+        argsDigest,
+        surface: { kind: 'api' },
+      });
+      switch (outcome.kind) {
+        case 'recorded':
+        case 'repeated':
+          return ports.access.show(request, outcome.request);
+        case 'already-decided':
+          throw alreadyClosed('already_decided', outcome.request, 'people');
+        case 'expired':
+          throw alreadyClosed('expired', outcome.request, 'people');
+        case 'reason-required':
+          throw refused('reason_required', outcome.request);
+        case 'refused':
+          throw refused(outcome.code, outcome.request);
+        case 'not-found':
+          throw notFound('confirmation');
+        default:
+          return assertNever(outcome);
+      }
+    },
+  );
+
+  app.post(
+    '/confirmations/:id/settlement',
+    {
+      config: { access: ACCESS.settle },
+      schema: {
+        summary: 'Say what became of a call whose outcome is unknown',
+        tags: ['confirmations'],
+        params: idParams,
+        body: z.strictObject({ status: z.enum(['succeeded', 'failed']), detail: sentence.min(1) }),
+        response: {
+          200: confirmationSchema,
+          ...problems(...BODY_PROBLEMS, 'not_found', 'not_an_approver', 'self_approval', 'not_unknown'),
+        },
+      },
+    },
+    async (request) => {
+      const { status, detail } = request.body;
+      const outcome = await ports.confirmations.settle({
+        id: idOf(request.params.id),
+        person: personOf(principalOf(request)),
+        status,
+        detail,
+      });
+      if (outcome.kind === 'not-found') throw notFound('confirmation');
+      if (outcome.kind === 'refused') throw refused(outcome.code, outcome.request);
+      return ports.access.show(request, outcome.request);
+    },
+  );
+
+  app.post(
+    '/confirmations/:id/cancel',
+    {
+      config: { access: ACCESS.cancelConfirmation },
+      schema: {
+        summary: 'Withdraw a request, or the unused grant of an approved one',
+        tags: ['confirmations'],
+        params: idParams,
+        body: z.strictObject({ reason: sentence.nullish() }).optional(),
+        response: { 200: confirmationSchema, ...problems(...BODY_PROBLEMS, 'not_found', 'already_decided') },
+      },
+    },
+    async (request) => {
+      const principal = principalOf(request);
+      const found = await ports.access.find(request, request.params.id);
+      if (!mayCancel(principal, found.requester.id)) {
+        throw new CountersignError('forbidden', 'Only the requester or an operator cancels a request.');
+      }
+      const outcome = await ports.confirmations.cancel({
+        id: found.id,
+        actor: actorOf(principal, found),
+        reason: request.body?.reason?.trim() || null,
+      });
+      if (outcome.kind === 'not-found') throw notFound('confirmation');
+      if (outcome.kind === 'already-decided') {
+        throw alreadyClosed('already_decided', outcome.request, audienceOf(principal));
+      }
+      return ports.access.show(request, outcome.request);
+    },
+  );
+}
+
+const mayCancel = (principal: Principal, requester: PersonId): boolean =>
+  principal.type === 'key' || principal.person.id === requester || hasRole(principal, ['operator', 'admin']);
+
+function idOf(text: string): ConfirmationId {
+  const id = parseConfirmationId(text);
+  if (!id) throw notFound('confirmation');
+  return id;
+}
+
+function personOf(principal: Principal): PersonId {
+  if (principal.type !== 'person') throw new CountersignError('forbidden', 'Only people do this.');
+  return principal.person.id;
+}

@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { jsonObject, time, uuid } from './field.ts';
+
+export const CONFIRMATION_STATUSES = [
+  'pending',
+  'approved',
+  'rejected',
+  'expired',
+  'cancelled',
+  'undeliverable',
+] as const;
+
+export const EXECUTION_STATUSES = [
+  'none',
+  'unclaimed',
+  'claimed',
+  'succeeded',
+  'failed',
+  'unknown',
+  'lapsed',
+  'revoked',
+] as const;
+
+export const personSchema = z.object({ id: z.string(), name: z.string() });
+
+export const decisionSchema = z.object({
+  status: z.enum(CONFIRMATION_STATUSES).exclude(['pending']),
+  by: personSchema.nullable().optional().meta({ description: 'Who decided; left out for agent keys.' }),
+  at: time,
+  reason: z.string().nullable(),
+  code: z.string(),
+});
+
+export const executionSchema = z.object({
+  status: z.enum(EXECUTION_STATUSES),
+  at: time.nullable(),
+  detail: z.string().nullable(),
+});
+
+/** A confirmation as the API shows it. Agent keys get neither `approvers` nor `votes`. */
+export const confirmationSchema = z
+  .object({
+    id: uuid,
+    status: z.enum(CONFIRMATION_STATUSES),
+    tool: z.string(),
+    args: jsonObject,
+    argsDigest: z
+      .string()
+      .meta({ description: '`sha256:` + hex over RFC 8785 of args, organization, tool, toolVersion.' }),
+    verificationCode: z.string(),
+    summary: z.string().nullable(),
+    agent: z.string(),
+    session: z.string().nullable(),
+    callId: z.string().nullable(),
+    run: uuid.nullable(),
+    requester: personSchema,
+    policy: z.object({ id: z.string(), quorum: z.int() }),
+    approvers: z.array(personSchema).optional().meta({ description: 'Left out for agent keys.' }),
+    votes: z
+      .array(
+        z.object({
+          person: personSchema,
+          verdict: z.enum(['approve', 'reject']),
+          reason: z.string().nullable(),
+          channel: z.string(),
+          at: time,
+        }),
+      )
+      .optional()
+      .meta({ description: 'Left out for agent keys.' }),
+    decision: decisionSchema.nullable().meta({ description: 'Null while it is pending.' }),
+    createdAt: time,
+    decideBy: time,
+    decidedAt: time.nullable(),
+    executeBy: time.nullable(),
+    execution: executionSchema,
+    deliveries: z.array(
+      z.object({
+        channel: z.string(),
+        state: z.enum(['queued', 'sent', 'uncertain', 'failed']),
+        messageIds: z.array(z.string()),
+        at: time,
+        error: z.string().nullable(),
+      }),
+    ),
+  })
+  .meta({ description: 'One question to people, and what became of it.' });
+
+export type ConfirmationJson = z.infer<typeof confirmationSchema>;
+export type DecisionJson = z.infer<typeof decisionSchema>;
+export type ExecutionJson = z.infer<typeof executionSchema>;

@@ -1,0 +1,26 @@
+/** What may go wrong with the next call of a method: one of these, or any `error` code of the Web API. */
+export type SlackFault =
+  | 'ratelimited'
+  /** The method does its work, and the answer never comes. */
+  | 'timeout-after-accept'
+  /** HTTP 500, nothing done. */
+  | '500'
+  /** The connection breaks, nothing done. */
+  | 'reset'
+  /** The method does its work, then the connection breaks. */
+  | 'reset-after-accept'
+  | (string & {});
+
+/** Faults lined up by a test or a demo; each hits one call. */
+export class FaultQueue {
+  readonly #queued = new Map<string, SlackFault[]>();
+
+  /** The next call of `method` (then the one after it, and so on) meets this fault. */
+  next(method: string, fault: SlackFault): void {
+    this.#queued.set(method, [...(this.#queued.get(method) ?? []), fault]);
+  }
+
+  take(method: string): SlackFault | null {
+    return this.#queued.get(method)?.shift() ?? null;
+  }
+}

@@ -1,0 +1,17 @@
+import type { ChaosRow } from '../row.ts';
+import { approveAgainstExpiry } from './approve-against-expiry.ts';
+import { lateLock } from './late-lock.ts';
+import { oneClaim } from './one-claim.ts';
+import { oneWinner } from './one-winner.ts';
+import { quorum } from './quorum.ts';
+import { threeWays } from './three-ways.ts';
+
+/** The fault table, in the order it is run. */
+export const CHAOS_ROWS: readonly ChaosRow[] = [
+  oneWinner,
+  approveAgainstExpiry,
+  lateLock,
+  threeWays,
+  quorum,
+  oneClaim,
+];

@@ -1,0 +1,286 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Card } from '../../src/channel/card.ts';
+import { argumentText } from '../../src/confirmation/argument-text.ts';
+import { cardOf } from '../../src/confirmation/card-of.ts';
+import type { ConfirmationRequest } from '../../src/confirmation/confirmation-request.ts';
+import { leavesOf, valueAt } from '../../src/confirmation/json-pointer.ts';
+import { zonedTime } from '../../src/confirmation/zoned-time.ts';
+import type { JsonObject } from '../../src/json.ts';
+import { LOCALES, type Locale } from '../../src/locale.ts';
+import {
+  approvedRequest,
+  closedRequest,
+  EXECUTE_BY,
+  LI_WEI,
+  pendingRequest,
+  SETTLED_AT,
+  vote,
+  ZHAO_MIN,
+} from './sample-request.ts';
+
+const card = (request: ConfirmationRequest, locale: Locale = 'zh-CN'): Card =>
+  cardOf({ request, locale, timeZone: 'Asia/Shanghai', publicUrl: 'https://gate.acme.example' });
+
+const settled = (
+  status: 'succeeded' | 'failed' | 'unknown',
+  source: 'executor' | 'agent' | 'settlement' | 'timeout',
+) => ({ status, source, at: SETTLED_AT, executeBy: EXECUTE_BY, detail: null }) as const;
+
+const EVERY_STATE: Readonly<Record<string, ConfirmationRequest>> = {
+  'pending, nobody voted': pendingRequest(),
+  'pending, one of two approved': pendingRequest({ votes: [vote(LI_WEI, 'approve')], version: 2 }),
+  'pending, requester named by the agent, hidden characters, no payee': pendingRequest({
+    requesterNamedByAgent: true,
+    args: { amount: 68000, currency: 'CNY', memo: 'abc\u202Efdp' },
+    session: 'chat-77',
+  }),
+  approved: approvedRequest({ status: 'unclaimed', executableFrom: SETTLED_AT, executeBy: EXECUTE_BY }),
+  executing: approvedRequest({
+    status: 'claimed',
+    at: SETTLED_AT,
+    executeBy: EXECUTE_BY,
+    sendBy: EXECUTE_BY,
+  }),
+  succeeded: approvedRequest(settled('succeeded', 'executor')),
+  'succeeded, reported by an outside agent': approvedRequest(settled('succeeded', 'agent')),
+  failed: approvedRequest({ ...settled('failed', 'executor'), detail: 'HTTP 422: payee is blocked' }),
+  unknown: approvedRequest(settled('unknown', 'timeout')),
+  'failed, settled by a person': approvedRequest(settled('failed', 'settlement')),
+  lapsed: approvedRequest({ status: 'lapsed', at: SETTLED_AT, executeBy: EXECUTE_BY, detail: null }),
+  revoked: approvedRequest({
+    status: 'revoked',
+    at: SETTLED_AT,
+    executeBy: EXECUTE_BY,
+    detail: 'tool_changed',
+  }),
+  rejected: closedRequest(
+    { status: 'rejected', by: LI_WEI, reason: '金额与合同不符' },
+    { votes: [vote(LI_WEI, 'reject', '金额与合同不符')] },
+  ),
+  expired: closedRequest({ status: 'expired' }, { votes: [vote(LI_WEI, 'approve')] }),
+  'cancelled by a person': closedRequest({ status: 'cancelled', by: ZHAO_MIN }),
+  'cancelled by the agent': closedRequest({ status: 'cancelled' }),
+  superseded: closedRequest({ status: 'cancelled', code: 'superseded' }),
+  undeliverable: closedRequest({ status: 'undeliverable' }),
+};
+
+describe('a card', () => {
+  it.each(LOCALES)('reads right in every state, in %s', async (locale) => {
+    const pages = Object.entries(EVERY_STATE).map(
+      ([name, request]) => `=== ${name}\n${drawn(card(request, locale))}`,
+    );
+    await expect(pages.join('\n')).toMatchFileSnapshot(`snapshots/cards.${locale}.txt`);
+  });
+
+  it('offers buttons while it is pending, and none in any other state', () => {
+    for (const request of Object.values(EVERY_STATE)) {
+      expect(card(request).actions.kind).toBe(request.status === 'pending' ? 'decide' : 'none');
+    }
+  });
+
+  it('shows what decides first, whatever the order of the arguments', () => {
+    const { lines } = card(pendingRequest({ args: { memo: 'm', payee: 'p', currency: 'CNY', amount: '1' } }));
+    expect(lines.map(({ label, decisive }) => [label, decisive])).toEqual([
+      ['金额', true],
+      ['币种', true],
+      ['收款方', true],
+      ['/memo', false],
+    ]);
+  });
+
+  it('puts amount, currency and payee first even where nobody said what decides', () => {
+    const args = { memo: 'm', payee: 'p', currency: 'CNY', amount: '1' };
+    const { lines } = card(pendingRequest({ args, decisiveFields: [] }));
+    expect(lines.map(({ label }) => label)).toEqual(['/amount', '/currency', '/payee', '/memo']);
+  });
+
+  it('cannot approve where amount, currency or payee is absent, null or empty, and says so', () => {
+    for (const payee of [undefined, null, '']) {
+      const args: JsonObject = { amount: '1', currency: 'CNY', ...(payee === undefined ? {} : { payee }) };
+      const shown = card(pendingRequest({ args }), 'en-US');
+      expect(shown.actions).toMatchObject({ kind: 'decide', approvable: false });
+      expect(shown.warnings).toEqual([
+        'The arguments hold no payee (/payee), so this card cannot approve; see the full request.',
+      ]);
+    }
+  });
+
+  it('shows another decisive field that is absent as not given, and can still approve', () => {
+    const shown = card(
+      pendingRequest({ args: { a: 1 }, decisiveFields: [{ role: 'other', pointer: '/b/c' }] }),
+    );
+    expect(shown.lines[0]).toEqual({ label: '/b/c', value: '（未提供）', decisive: true });
+    expect(shown.actions).toMatchObject({ approvable: true });
+  });
+
+  it('shows a decisive object whole, as JSON, and not a second time', () => {
+    const args = { amount: { value: '68000.00', unit: 'CNY' }, currency: 'CNY', payee: ['甲', '乙'] };
+    const shown = card(pendingRequest({ args }));
+    expect(shown.lines.map(({ value }) => value)).toEqual([
+      '{"value":"68000.00","unit":"CNY"}',
+      'CNY',
+      '["甲","乙"]',
+    ]);
+    expect(shown.actions).toMatchObject({ approvable: true });
+    expect(shown.title).toBe('待审批 · oa__purchase_pay');
+  });
+
+  it('never cuts a decisive value, and cuts others with a visible mark', () => {
+    const long = '甲'.repeat(5_000);
+    const shown = card(pendingRequest({ args: { amount: '1', currency: 'CNY', payee: long, memo: long } }));
+    expect(shown.lines[2]?.value).toBe(long);
+    expect(shown.lines[3]?.value).toMatch(/^甲{500}…（还有 4500 个字符，请查看完整请求）$/);
+  });
+
+  it('counts the arguments it does not show', () => {
+    const args = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`item${index}`, index]));
+    const { lines } = card(pendingRequest({ args, decisiveFields: [] }), 'en-US');
+    expect(lines).toHaveLength(41);
+    expect(lines[40]).toEqual({ label: '…', value: 'and 960 more, see the full request', decisive: false });
+  });
+
+  it('writes out hidden characters, warns of them, and leaves the arguments alone', () => {
+    const args = {
+      amount: '1',
+      currency: 'CNY',
+      payee: 'Acme\u200B Ltd',
+      '\u202Ekey': 'x',
+      memo: 'a\u{E0100}\u001B[1m\r',
+    };
+    const request = pendingRequest({ args });
+    const shown = card(request, 'en-US');
+    expect(shown.lines.map(({ label, value }) => `${label}=${value}`).slice(2)).toEqual([
+      'Payee=Acme⟨U+200B⟩ Ltd',
+      '/⟨U+202E⟩key=x',
+      '/memo="a⟨U+E0100⟩⟨U+001B⟩[1m⟨U+000D⟩"',
+    ]);
+    expect(shown.warnings[0]).toMatch(
+      /^Payee, \/⟨U\+202E⟩key, \/memo: contains characters that cannot be seen/,
+    );
+    expect(request.args).toEqual(args);
+  });
+
+  it('keeps a value on its own line, so that none can draw a line of its own', () => {
+    const shown = card(
+      pendingRequest({ args: { memo: 'x\n金额：1.00' }, decisiveFields: [], summary: 'a\nb' }),
+    );
+    expect(shown.lines).toEqual([{ label: '/memo', value: 'x⏎金额：1.00', decisive: false }]);
+    expect(shown.summary).toBe('代理自述（未核实）：“a⏎b”');
+  });
+
+  it('keeps free text out of the title, where it could read like a state', () => {
+    const args = { amount: '1 CNY 已批准', currency: 'CNY', payee: '已批准' };
+    expect(card(pendingRequest({ args })).title).toBe('待审批 · oa__purchase_pay');
+  });
+
+  it('is well-formed, whatever the arguments are', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), (values) => {
+        const args = JSON.parse(JSON.stringify(values)) as JsonObject;
+        for (const locale of LOCALES) {
+          const shown = card(
+            pendingRequest({ args, summary: 'x'.repeat(999) + '👨‍👩‍👧'.repeat(10) }),
+            locale,
+          );
+          expect(JSON.stringify(shown)).not.toMatch(/\p{Cs}|\p{Bidi_Control}/u);
+          expect(shown.actions).toMatchObject({ kind: 'decide' });
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('an argument as text', () => {
+  it.each([
+    ['68000.00', '68000.00'],
+    ['100.50', '100.50'],
+    [100.5, '100.5'],
+    ['007', '007'],
+    [true, 'true'],
+    ['true', '"true"'],
+    [null, 'null'],
+    ['null', '"null"'],
+    ['', '""'],
+    [{}, '{}'],
+    ['{}', '"{}"'],
+    [[], '[]'],
+    ['[]', '"[]"'],
+    [' x', '" x"'],
+    ['"x"', '"\\"x\\""'],
+    ['(not given)', '"(not given)"'],
+    ['（未提供）', '"（未提供）"'],
+  ])('shows %j as %s', (value, text) => {
+    expect(argumentText(value)).toBe(text);
+  });
+
+  it('tells any two values apart, save a number and a text with its digits', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), (left, right) => {
+        const [one, other] = [JSON.parse(JSON.stringify(left)), JSON.parse(JSON.stringify(right))];
+        fc.pre(typeof one !== 'number' && typeof other !== 'number');
+        expect(argumentText(one) === argumentText(other)).toBe(JSON.stringify(one) === JSON.stringify(other));
+      }),
+    );
+  });
+});
+
+describe('a JSON Pointer', () => {
+  it('finds every leaf it was made for', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (values) => {
+        const args = JSON.parse(JSON.stringify(values)) as JsonObject;
+        for (const [pointer, value] of leavesOf(args)) expect(valueAt(args, pointer)).toEqual(value);
+      }),
+    );
+  });
+
+  it('finds nothing along the prototype or past the end', () => {
+    for (const pointer of [
+      '/constructor',
+      '/__proto__',
+      '/list/1',
+      '/list/-',
+      '/list/00',
+      '/text/0',
+      'list',
+    ]) {
+      expect(valueAt({ list: [1], text: 'x' }, pointer)).toBeUndefined();
+    }
+  });
+});
+
+describe('a deadline', () => {
+  it.each([
+    ['Asia/Shanghai', '2026-11-30 18:20 (Asia/Shanghai, UTC+8)'],
+    ['UTC', '2026-11-30 10:20 (UTC, UTC+0)'],
+    ['Asia/Kolkata', '2026-11-30 15:50 (Asia/Kolkata, UTC+5:30)'],
+    ['America/New_York', '2026-11-30 05:20 (America/New_York, UTC-5)'],
+  ])('reads with its offset in %s', (timeZone, text) => {
+    expect(zonedTime(new Date('2026-11-30T10:20:59Z'), timeZone)).toBe(text);
+  });
+
+  it('reads 00:00 at midnight, never 24:00', () => {
+    expect(zonedTime(new Date('2026-11-29T16:00:00Z'), 'Asia/Shanghai')).toMatch(/^2026-11-30 00:00 /);
+  });
+});
+
+/** A card as plain text, for people who review its wording. */
+function drawn(shown: Card): string {
+  return [
+    `# ${shown.title}`,
+    ...shown.lines.map(({ label, value, decisive }) => `${decisive ? '*' : ' '} ${label}: ${value}`),
+    ...shown.warnings.map((warning) => `! ${warning}`),
+    ...(shown.summary === null ? [] : [`> ${shown.summary}`]),
+    ...shown.facts.map(({ label, value }) => `- ${label}: ${value}`),
+    ...shown.outcome.map(({ label, value }) => `= ${label}: ${value}`),
+    ...(shown.actions.kind === 'none'
+      ? []
+      : [
+          `[${shown.actions.approvable ? `${shown.actions.labels.approve}] [` : ''}${shown.actions.labels.reject}]`,
+        ]),
+    `(${shown.linkLabel}: ${shown.link})`,
+    '',
+  ].join('\n');
+}
