@@ -1,5 +1,11 @@
 -- Runs, as they can be taken up again after any crash: the messages and the invocations are the truth, the lease says
--- who works on a run now, and the fencing token keeps a worker that lost its lease from writing.
+-- which process works on a run now, and the fencing token keeps one that lost its lease from writing.
+
+-- One lease a process: keeping ten thousand waiting runs costs as much as keeping one.
+create table run_workers (
+  owner text constraint run_workers_pk primary key,
+  lease_until timestamptz not null
+);
 
 create table runs (
   id uuid constraint runs_pk primary key,
@@ -28,8 +34,8 @@ create table runs (
   cancel_requested_at timestamptz,
   -- Times that a worker met a fault and left the run to the next one.
   faults integer not null default 0,
+  -- The process in `run_workers` that works on it; null where nobody does.
   lease_owner text,
-  lease_until timestamptz,
   fencing_token bigint not null default 0,
   created_at timestamptz not null default clock_timestamp(),
   finished_at timestamptz,
@@ -40,7 +46,8 @@ create table runs (
 -- One delegate's run per call of `call_agent`, whatever is repeated.
 create unique index runs_once_per_invocation on runs (parent_invocation) where parent_invocation is not null;
 create index runs_children on runs (parent_run) where parent_run is not null;
-create index runs_open on runs (lease_until) where status in ('running', 'waiting');
+create index runs_open on runs (lease_owner) where finished_at is null;
+create index runs_to_cancel on runs (lease_owner) where cancel_requested_at is not null and finished_at is null;
 
 create table run_messages (
   run_id uuid not null constraint run_messages_run references runs (id),

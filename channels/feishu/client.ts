@@ -159,7 +159,7 @@ function callDeadline(clock: Clock, signal: AbortSignal): { signal: AbortSignal;
   return { signal: AbortSignal.any([signal, overdue.signal]), clear };
 }
 
-const apiAnswer = z.object({ code: z.int(), msg: z.string().nullish(), data: z.unknown() });
+const apiAnswer = z.object({ code: z.int(), msg: z.string().nullish(), data: z.unknown().optional() });
 
 const answerOf = (response: AxiosResponse) => apiAnswer.safeParse(response.data).data ?? null;
 

@@ -59,7 +59,8 @@ export const feishuIdentity = z
   });
 
 function isBareBase(value: string): boolean {
-  if (!URL.canParse(value)) return false;
+  // What is no URL at all has been reported already.
+  if (!URL.canParse(value)) return true;
   const { username, password, search, hash } = new URL(value);
   return username + password + search + hash === '';
 }

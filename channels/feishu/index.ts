@@ -4,6 +4,7 @@ import type {
   ChannelAnswer,
   HttpAnswer,
   InboundResult,
+  OutgoingUpdate,
   SendOutcome,
   UpdateOutcome,
 } from '../../src/channel/channel.ts';
@@ -29,7 +30,30 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
   const { settings, clock, locale } = input;
   const logger = input.logger.child({ channel: input.id });
   const client = createFeishuClient({ settings, clock, logger });
+  let state: 'new' | 'started' | 'stopped' = 'new';
   let warmUp: Promise<void> | null = null;
+
+  async function changeCard(
+    change: Pick<OutgoingUpdate, 'messageId' | 'rendered' | 'signal'>,
+  ): Promise<UpdateOutcome> {
+    // The SDK and the platform take path segments as they come, so an id with a slash would reach another call.
+    if (!MESSAGE_ID.test(change.messageId)) return { kind: 'refused', error: 'not a Feishu message id' };
+    const result = await client.call({
+      method: 'PATCH',
+      path: `/open-apis/im/v1/messages/${change.messageId}`,
+      body: { content: change.rendered.payload },
+      signal: change.signal,
+    });
+    switch (result.kind) {
+      case 'done':
+        return { kind: 'updated' };
+      case 'uncertain':
+        // The same content again changes nothing.
+        return { kind: 'retry', error: result.error, retryAfterMs: null };
+      default:
+        return result;
+    }
+  }
 
   return {
     id: input.id,
@@ -40,14 +64,17 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
     async start() {
       // Not waited for: a platform that is down must not stop the start, and taps need no token.
       warmUp = client.warmUp();
+      state = 'started';
     },
 
     async stop() {
+      state = 'stopped';
       client.close();
       await warmUp;
     },
 
     health() {
+      if (state !== 'started') return { ready: false, detail: state === 'new' ? 'not started' : 'stopped' };
       const fault = client.credentialFault();
       return fault
         ? { ready: false, detail: `Feishu refuses the app's credentials: ${fault}` }
@@ -70,7 +97,7 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
 
     render: (card, token) => renderCard({ card, token, chat: settings.chat }),
 
-    async send({ id, rendered, signal }): Promise<SendOutcome> {
+    async send({ id, rendered, attempt, signal }): Promise<SendOutcome> {
       const result = await client.call({
         method: 'POST',
         path: '/open-apis/im/v1/messages',
@@ -81,30 +108,16 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
       });
       if (result.kind !== 'done') return result;
       const messageId = messageIdIn(result.data);
-      return messageId
-        ? { kind: 'sent', messageId }
-        : { kind: 'uncertain', error: 'Feishu took the card and named no message' };
+      if (messageId === null)
+        return { kind: 'uncertain', error: 'Feishu took the card and named no message' };
+      // A message that an earlier attempt made still shows what that attempt drew.
+      const outcome = attempt > 1 ? await changeCard({ messageId, rendered, signal }) : null;
+      return outcome?.kind === 'retry'
+        ? { kind: 'uncertain', error: outcome.error }
+        : { kind: 'sent', messageId };
     },
 
-    async update({ messageId, rendered, signal }): Promise<UpdateOutcome> {
-      // The SDK and the platform take path segments as they come, so an id with a slash would reach another call.
-      if (!MESSAGE_ID.test(messageId)) return { kind: 'refused', error: 'not a Feishu message id' };
-      const result = await client.call({
-        method: 'PATCH',
-        path: `/open-apis/im/v1/messages/${messageId}`,
-        body: { content: rendered.payload },
-        signal,
-      });
-      switch (result.kind) {
-        case 'done':
-          return { kind: 'updated' };
-        case 'uncertain':
-          // The same content again changes nothing.
-          return { kind: 'retry', error: result.error, retryAfterMs: null };
-        default:
-          return result;
-      }
-    },
+    update: changeCard,
   };
 }
 

@@ -52,7 +52,7 @@ const cardAction = z.object({
   event: z.object({
     operator: z.object({ tenant_key: id, open_id: id, union_id: optionalId, user_id: optionalId }),
     action: z.object({
-      value: z.unknown(),
+      value: z.unknown().optional(),
       name: z.string().max(256).nullish(),
       form_value: z.record(z.string(), z.unknown()).nullish(),
     }),

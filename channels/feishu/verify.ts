@@ -44,6 +44,22 @@ export function verifyCallback(input: {
   return { kind: 'callback', payload };
 }
 
+/**
+ * Base64 of a 16-byte IV and AES-256-CBC blocks under SHA-256 of the Encrypt Key (open.feishu.cn, "Encrypt Key").
+ * Null for anything that is not such a text. Says nothing about who made it.
+ */
+export function decrypt(encrypted: string, encryptKey: string): Buffer | null {
+  const sealed = BASE64.test(encrypted) ? Buffer.from(encrypted, 'base64') : Buffer.alloc(0);
+  if (sealed.length < 2 * BLOCK_BYTES || sealed.length % BLOCK_BYTES !== 0) return null;
+  const key = createHash('sha256').update(encryptKey).digest();
+  const decipher = createDecipheriv('aes-256-cbc', key, sealed.subarray(0, BLOCK_BYTES));
+  try {
+    return Buffer.concat([decipher.update(sealed.subarray(BLOCK_BYTES)), decipher.final()]);
+  } catch {
+    return null;
+  }
+}
+
 const refused = (reason: string): VerifiedCallback => ({ kind: 'refused', reason });
 
 const urlCheck = z.strictObject({
@@ -104,19 +120,11 @@ const onlyValue = (values: readonly string[], shape: RegExp): string | null => {
   return values.length === 1 && value !== undefined && shape.test(value) ? value : null;
 };
 
-/** `undefined` for anything but `{"encrypt": "<base64 of IV and AES-256-CBC blocks holding JSON>"}`. */
+/** `undefined` for anything but `{"encrypt": "<ciphertext>"}` holding JSON. */
 function decryptBody(body: Buffer, encryptKey: string): unknown {
   const envelope = encryptedBody.safeParse(parseJson(body));
-  if (!envelope.success || !BASE64.test(envelope.data.encrypt)) return undefined;
-  const sealed = Buffer.from(envelope.data.encrypt, 'base64');
-  if (sealed.length < 2 * BLOCK_BYTES || sealed.length % BLOCK_BYTES !== 0) return undefined;
-  const key = createHash('sha256').update(encryptKey).digest();
-  const decipher = createDecipheriv('aes-256-cbc', key, sealed.subarray(0, BLOCK_BYTES));
-  try {
-    return parseJson(Buffer.concat([decipher.update(sealed.subarray(BLOCK_BYTES)), decipher.final()]));
-  } catch {
-    return undefined;
-  }
+  const plain = envelope.success ? decrypt(envelope.data.encrypt, encryptKey) : null;
+  return plain === null ? undefined : parseJson(plain);
 }
 
 /** `undefined` where the bytes are not well-formed UTF-8 or not exactly one JSON text. */

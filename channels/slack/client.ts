@@ -196,19 +196,33 @@ export function toUpdateOutcome(result: SlackResult): UpdateOutcome {
   }
 }
 
-const identity = z.object({ team_id: z.string(), enterprise_id: z.string().nullish() });
+const identity = z.object({
+  team_id: z.string(),
+  enterprise_id: z.string().nullish(),
+  response_metadata: z.object({ scopes: z.array(z.string()).optional() }).optional(),
+});
 
 /** What an answer to `auth.test` says about the connection. */
 export function toHealth(result: SlackResult, team: string): ChannelHealth {
-  if (result.kind === 'ok') {
-    const { team_id, enterprise_id } = identity.safeParse(result.data).data ?? {};
-    if (team_id === team || enterprise_id === team) return { ready: true, detail: `signed in to ${team}` };
-    const other = team_id ?? 'an unknown team';
-    return { ready: false, detail: `the bot token belongs to ${other}, not to ${team}` };
-  }
-  // Rate limited, or a server that has no `auth.test`: the connection works, and nothing is known against the token.
+  // Rate limited, or a server without `auth.test`: the connection works, and nothing is known against the token.
   if (result.kind === 'not-done' && result.answered) return { ready: true, detail: result.error };
-  return { ready: false, detail: result.error };
+  if (result.kind !== 'ok') return { ready: false, detail: result.error };
+  const { data } = identity.safeParse(result.data);
+  if (data === undefined) return { ready: false, detail: 'auth.test: unreadable answer' };
+  if (data.team_id !== team && data.enterprise_id !== team) {
+    return { ready: false, detail: `the bot token belongs to ${data.team_id}, not to ${team}` };
+  }
+  const missing = missingScope(data.response_metadata?.scopes);
+  if (missing !== null) return { ready: false, detail: `the bot token lacks the scope ${missing}` };
+  return { ready: true, detail: `signed in to ${team}` };
+}
+
+/** Slack names a token's scopes in a header; where it does not, they are not checked. */
+function missingScope(scopes: readonly string[] | undefined): string | null {
+  if (scopes === undefined) return null;
+  if (!scopes.includes('chat:write')) return 'chat:write';
+  const history = ['channels:history', 'groups:history', 'im:history', 'mpim:history'];
+  return history.some((scope) => scopes.includes(scope)) ? null : 'channels:history or groups:history';
 }
 
 /** The SDK logs request bodies, which hold the cards, and we say what matters ourselves. */

@@ -1,6 +1,7 @@
 import { digestOf } from '../confirmation/digest.ts';
 import type { HookContext } from '../hook/hook-context.ts';
 import type { HookRegistry } from '../hook/hook-registry.ts';
+import type { SideEffect } from '../hook/side-effect.ts';
 import type { AgentId, ConfirmationId, InvocationId, PersonId, RunId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { CallPosition, InvocationLog, SettledStatus } from './run-record.ts';
@@ -31,7 +32,9 @@ export interface ProposedCall {
   /** As the model wrote them, or as a plan gave them. */
   readonly arguments:
     | { readonly kind: 'text'; readonly text: string }
-    | { readonly kind: 'object'; readonly args: JsonObject };
+    | { readonly kind: 'object'; readonly args: JsonObject }
+    /** A plan whose references lead nowhere. */
+    | { readonly kind: 'refused'; readonly message: string };
 }
 
 /** How a call ended. */
@@ -57,7 +60,7 @@ export interface OpenCall {
   /** What was asked for; once the hooks are through, what they made of it. */
   readonly args: JsonObject;
   readonly confirmation: ConfirmationId | null;
-  readonly sideEffects: readonly string[];
+  readonly sideEffects: readonly SideEffect[];
   /** On the monotonic clock. */
   readonly startedAtMs: number;
 }

@@ -3,6 +3,7 @@ import { type Clock, sleep } from '../clock.ts';
 import { ERRORS, type ErrorCode } from '../errors.ts';
 import { dispatchPostToolUse } from '../hook/dispatch-post-tool-use.ts';
 import { dispatchToolSettled } from '../hook/dispatch-tool-settled.ts';
+import type { SideEffect } from '../hook/side-effect.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import {
   type CallScope,
@@ -20,6 +21,7 @@ import {
   unknownObservation,
 } from './observation.ts';
 import { type InvocationError, LeaseLost } from './run-record.ts';
+import { throwIfSuspended } from './run-stop.ts';
 import type { ToolOutcome } from './tool.ts';
 import { resultText } from './tool-result.ts';
 
@@ -119,7 +121,7 @@ async function viewOf(
   outcome: ExecutedOutcome,
   scope: CallScope,
   ports: InvokePorts,
-): Promise<{ view: string; sideEffects: readonly string[] }> {
+): Promise<{ view: string; sideEffects: readonly SideEffect[] }> {
   if (outcome.status === 'unknown') {
     return { view: unknownObservation(outcome.error.message), sideEffects: [] };
   }
@@ -136,6 +138,8 @@ async function viewOf(
     clock: ports.clock,
     onHookFailed: hookFailureRecorder(ports.audit, scope),
   });
+  // A view withheld only because this process stops is not what the model should see.
+  throwIfSuspended(scope.signal);
   if (outcome.status === 'succeeded') return { view, sideEffects };
   return { view: failedObservation(errorCodeOf(outcome.error), outcome.error.message, view), sideEffects };
 }
@@ -200,7 +204,6 @@ async function observe(
         ...hookContextOf(call, scope),
         settlement: { ...settlement, confirmationId: call.confirmation },
       },
-      signal: scope.signal,
       clock: ports.clock,
       onHookFailed: hookFailureRecorder(ports.audit, scope),
     });

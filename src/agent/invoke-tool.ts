@@ -1,8 +1,9 @@
 import { sleep } from '../clock.ts';
-import { faultOfArguments, type ParsedJson, parseArguments } from '../confirmation/arguments.ts';
+import type { ParsedJson } from '../confirmation/arguments.ts';
 import { dispatchPreToolUse } from '../hook/dispatch-pre-tool-use.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { awaitApproval } from './await-approval.ts';
+import { checkRewritten, readArguments } from './call-arguments.ts';
 import {
   type CallScope,
   digestOfCall,
@@ -12,14 +13,13 @@ import {
   type SettledCall,
 } from './call-scope.ts';
 import { endBlocked, endExecuted, endStubbed, executedOutcomeOf } from './end-call.ts';
+import { endSpent } from './end-spent.ts';
 import { actorOfRun, hookFailureRecorder, type InvokePorts } from './invoke-ports.ts';
 import { BLOCK_MESSAGES, type BlockedCall, REJECTED_BEFORE } from './observation.ts';
-import { LeaseLost } from './run-record.ts';
 import { throwIfSuspended } from './run-stop.ts';
+import { SEND_WITHIN_MS } from './send-window.ts';
 import type { Tool, ToolOutcome } from './tool.ts';
 
-/** How long after it was noted a call that needed no confirmation may still be sent, in milliseconds. */
-export const SEND_WITHIN_MS = 10_000;
 /** How long a tool may take to notice that its time is over. */
 const ABORT_GRACE_MS = 1_000;
 
@@ -95,31 +95,22 @@ export async function judge(
     return endBlocked(call, blockedBy('rejected', REJECTED_BEFORE), scope, ports);
   }
 
-  let verdict: Awaited<ReturnType<typeof dispatchPreToolUse>>;
-  try {
-    verdict = await dispatchPreToolUse({
-      registry: scope.hooks,
-      context: hookContextOf(call, scope),
-      validateArgs: (args) => validateRewritten(tool, args),
-      signal: scope.signal,
-      clock: ports.clock,
-      onHookFailed: hookFailureRecorder(ports.audit, scope),
-    });
-  } catch (error) {
-    throwIfSuspended(scope.signal);
-    ports.logger.error(
-      { err: error, invocation: call.id },
-      'the hooks cannot be asked; the call does not run',
-    );
-    return endBlocked(call, gateUnavailable, scope, ports);
-  }
+  const verdict = await dispatchPreToolUse({
+    registry: scope.hooks,
+    context: hookContextOf(call, scope),
+    validateArgs: (args) => checkRewritten(tool, args),
+    signal: scope.signal,
+    clock: ports.clock,
+    onHookFailed: hookFailureRecorder(ports.audit, scope),
+  });
   throwIfSuspended(scope.signal);
 
   const judged: OpenCall = { ...call, sideEffects: verdict.sideEffects };
   switch (verdict.kind) {
     case 'denied':
+      if (verdict.failure || verdict.code === 'cancelled') await withdrawUnnoted(call, scope, ports);
       return endBlocked(
-        judged,
+        { ...judged, confirmation: verdict.confirmationId },
         { code: verdict.code, message: verdict.message, reason: null, retryAfter: verdict.retryAfter },
         scope,
         ports,
@@ -156,7 +147,7 @@ export async function runOnceApproved(
     case 'blocked':
       return endBlocked(call, approval.blocked, scope, ports);
     case 'spent':
-      return endSpent(call, tool, confirmation, scope, ports);
+      return endSpent(call, { executingAt: null }, scope, ports);
   }
 }
 
@@ -183,17 +174,12 @@ export async function run(
     const code = inTime ? 'cancelled' : 'lapsed';
     return endBlocked(call, blockedBy(code, BLOCK_MESSAGES[code]), scope, ports);
   }
-  const outcome = await execute(call, tool, scope, ports);
+  const outcome = await execute(call, tool, ports);
   return endExecuted(call, executedOutcomeOf(outcome), scope, ports);
 }
 
-/** The only place that calls a tool. Never throws but for a delegate's run that is suspended with ours. */
-async function execute(
-  call: OpenCall,
-  tool: Tool,
-  scope: CallScope,
-  { clock, logger }: InvokePorts,
-): Promise<ToolOutcome> {
+/** The only place that calls a tool. Throws only for a tool that can be joined again: a delegate's run. */
+async function execute(call: OpenCall, tool: Tool, { clock, logger }: InvokePorts): Promise<ToolOutcome> {
   const time = new AbortController();
   const cancelTimer =
     tool.timeoutMs === null
@@ -203,8 +189,8 @@ async function execute(
     const execution = tool.execute({ args: call.args, invocationId: call.id, signal: time.signal });
     return await Promise.race([execution, timedOut(time.signal, clock)]);
   } catch (error) {
-    if (tool.joinsRunning) throwIfSuspended(scope.signal);
-    if (error instanceof LeaseLost) throw error;
+    // It can be joined again, so whatever broke our waiting says nothing about it.
+    if (tool.joinsRunning) throw error;
     logger.error(
       { err: error, invocation: call.id, tool: tool.name },
       'the tool threw; its outcome is unknown',
@@ -228,46 +214,19 @@ function timedOut(signal: AbortSignal, clock: InvokePorts['clock']): Promise<Too
   });
 }
 
-/** An earlier worker may have sent the call: what became of it is what is on record, or unknown. Never sent again. */
-export async function endSpent(
-  call: OpenCall,
-  tool: Tool | null,
-  confirmation: ConfirmationId | null,
-  scope: CallScope,
-  ports: InvokePorts,
-): Promise<SettledCall> {
-  const request = confirmation === null ? null : await ports.confirmations.get(confirmation);
-  if (request?.status === 'approved') {
-    const { execution } = request;
-    if (execution.status === 'claimed') {
-      // Until then the earlier worker may still be at it, and its own word is better than ours.
-      const overAt = execution.sendBy.getTime() + (tool?.timeoutMs ?? 0) + ABORT_GRACE_MS;
-      const leftMs = overAt - ports.clock.now();
-      if (leftMs > 0) {
-        await sleep(ports.clock, leftMs, scope.signal).catch(() => throwIfSuspended(scope.signal));
-        if (!scope.signal.aborted) return endSpent(call, tool, confirmation, scope, ports);
-      }
-    }
-    if (execution.status === 'succeeded') {
-      return endExecuted(call, { status: 'succeeded', result: execution.detail, error: null }, scope, ports);
-    }
-    if (execution.status === 'failed') {
-      const message = execution.detail ?? 'The tool failed.';
-      return endExecuted(
-        call,
-        { status: 'failed', result: null, error: { code: 'tool_failed', message } },
-        scope,
-        ports,
-      );
-    }
+/** The request of a gate that was interrupted after it had stored one: nobody should decide about it any more. */
+async function withdrawUnnoted(call: OpenCall, scope: CallScope, ports: InvokePorts): Promise<void> {
+  try {
+    const id = await scope.log.confirmationOf(call.id);
+    if (id === null) return;
+    await ports.confirmations.cancel({ id, actor: actorOfRun(scope), reason: 'the call was given up' });
+  } catch (error) {
+    // The card stays open until its deadline; its grant belongs to this run and is never used.
+    ports.logger.warn(
+      { err: error, invocation: call.id },
+      'a request that nobody waits for cannot be withdrawn',
+    );
   }
-  const message = 'The service stopped while the tool was running.';
-  return endExecuted(
-    call,
-    { status: 'unknown', result: null, error: { code: 'unknown', message } },
-    scope,
-    ports,
-  );
 }
 
 /** The claimed grant of a call that was certainly not sent. */
@@ -287,30 +246,11 @@ async function returnGrant(
     );
 }
 
-function readArguments(given: ProposedCall['arguments']): ParsedJson {
-  // Models send nothing at all for a tool without arguments.
-  if (given.kind === 'text') return parseArguments(given.text.trim() === '' ? '{}' : given.text);
-  const fault = faultOfArguments(given.args);
-  return fault === null
-    ? { kind: 'parsed', value: given.args }
-    : { kind: 'refused', code: 'invalid_arguments', message: fault };
-}
-
-/** What is wrong with arguments that a hook rewrote; null where nothing is. */
-export function validateRewritten(tool: Pick<Tool, 'validate'>, args: OpenCall['args']): string | null {
-  const fault = faultOfArguments(args);
-  if (fault !== null) return fault;
-  const check = tool.validate(args);
-  return check.kind === 'valid' ? null : check.message;
-}
-
 const blockedBy = (code: BlockedCall['code'], message: string): BlockedCall => ({
   code,
   message,
   reason: null,
   retryAfter: null,
 });
-
-const gateUnavailable = blockedBy('gate_unavailable', BLOCK_MESSAGES.gate_unavailable);
 
 const quoted = (name: string): string => JSON.stringify(name.slice(0, 100));

@@ -1,3 +1,4 @@
+import type { SideEffect } from '../hook/side-effect.ts';
 import type { ConfirmationId, InvocationId, RunId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { ChatMessage } from './chat-message.ts';
@@ -17,6 +18,8 @@ export interface RunRecord extends InvocationLog {
   modelDelta(text: string): Promise<void>;
   /** A node of a plan that will not run. */
   skip(invocation: SkippedInvocation): Promise<void>;
+  /** A node that was blocked, under a plan that goes on without it. */
+  markSkipped(id: InvocationId): Promise<void>;
   /** A node of unknown outcome holds its dependents; the run reads `waiting` meanwhile. */
   setHolding(holding: boolean): Promise<void>;
   /** What a person said became of an invocation of unknown outcome. */
@@ -26,8 +29,10 @@ export interface RunRecord extends InvocationLog {
     readonly error: InvocationError | null;
   }): Promise<void>;
   finish(end: RunEnd): Promise<void>;
-  /** Gives the run up as it is, for the next worker; counts a fault where it was one. Returns the faults so far. */
-  release(input: { readonly fault: boolean }): Promise<number>;
+  /** How many faults workers met on this run so far. */
+  faults(): Promise<number>;
+  /** Gives the run up as it is, for the next worker; counts a fault where it was one. */
+  release(input: { readonly fault: boolean }): Promise<void>;
 }
 
 /** What `invoke-tool` records about a call, step by step. A throw before `executing` means: it does not run. */
@@ -40,7 +45,7 @@ export interface InvocationLog {
     readonly id: InvocationId;
     readonly confirmation: ConfirmationId;
     readonly args: JsonObject;
-    readonly sideEffects: readonly string[];
+    readonly sideEffects: readonly SideEffect[];
   }): Promise<void>;
   decided(input: {
     readonly id: InvocationId;
@@ -52,7 +57,7 @@ export interface InvocationLog {
   executing(input: {
     readonly id: InvocationId;
     readonly args: JsonObject;
-    readonly sideEffects: readonly string[];
+    readonly sideEffects: readonly SideEffect[];
   }): Promise<void>;
   /** The delegate's run that this invocation waits for is itself waiting, or no longer. */
   delegateWaiting(input: { readonly id: InvocationId; readonly waiting: boolean }): Promise<void>;
@@ -69,7 +74,7 @@ export interface InvocationLog {
     readonly status: SettledStatus;
     readonly error: InvocationError | null;
     readonly view: string;
-    readonly sideEffects: readonly string[];
+    readonly sideEffects: readonly SideEffect[];
   }): Promise<void>;
   /** The request that the gate stored for this invocation, where a crash kept us from noting it. */
   confirmationOf(id: InvocationId): Promise<ConfirmationId | null>;
@@ -116,7 +121,7 @@ export interface StoredInvocation {
   readonly result: JsonValue;
   readonly view: string | null;
   readonly error: InvocationError | null;
-  readonly sideEffects: readonly string[];
+  readonly sideEffects: readonly SideEffect[];
   readonly executingAt: Date | null;
 }
 

@@ -23,7 +23,7 @@ export interface RunFacts {
   readonly depth: number;
 }
 
-/** The right to work on a run until it is over, unless renewed. A later holder has a higher fencing token. */
+/** The right of a process to work on a run while it lives. A later holder has a higher fencing token. */
 export interface RunLease {
   readonly run: RunId;
   readonly fencingToken: number;
@@ -31,29 +31,26 @@ export interface RunLease {
 
 export interface RunStore {
   /** Stores a run with its first event, leased to `owner`. For a delegate's run that exists already: null. */
-  create(facts: RunFacts, owner: LeaseTerm): Promise<RunLease | null>;
+  create(facts: RunFacts, owner: string): Promise<RunLease | null>;
   find(id: RunId): Promise<Run | null>;
   statusOf(id: RunId): Promise<Run['status'] | null>;
-  /** Of these runs, the ones that are finished or wait. One query for all who wait in this process. */
-  restingAmong(ids: readonly RunId[]): Promise<ReadonlyMap<RunId, Run['status']>>;
+  /** How many events each of these runs has; one query for all that are watched in this process. */
+  eventCounts(ids: readonly RunId[]): Promise<ReadonlyMap<RunId, number>>;
   childOf(invocation: InvocationId): Promise<RunId | null>;
   eventsAfter(id: RunId, afterSeq: number, limit: number): Promise<readonly RunEvent[]>;
   /** Asks whoever works on it to stop it; false where it is finished or unknown. */
   requestCancel(id: RunId): Promise<boolean>;
-  cancelRequestedAmong(ids: readonly RunId[]): Promise<readonly RunId[]>;
-  /** Takes up to `limit` open runs that nobody works on. `everything`: also those under somebody's lease. */
-  takeOver(
-    owner: LeaseTerm & { readonly limit: number; readonly everything: boolean },
-  ): Promise<readonly RunLease[]>;
-  /** Prolongs the leases; answers those that are still held. */
-  renew(leases: readonly RunLease[], owner: LeaseTerm): Promise<ReadonlySet<RunId>>;
+  /** Of the runs under `owner`'s lease, those that somebody wants stopped. */
+  cancelRequestedOf(owner: string): Promise<readonly RunId[]>;
+  /** Prolongs the lease of a process on all its runs. */
+  heartbeat(input: { readonly owner: string; readonly leaseMs: number }): Promise<void>;
+  /** Takes up to `limit` open runs that no living process works on. */
+  takeOver(input: { readonly owner: string; readonly limit: number }): Promise<readonly RunLease[]>;
+  /** Ends the leases of all other processes: for a database that only one can open. */
+  endOtherLeases(owner: string): Promise<void>;
+  /** Ends the lease of a process that stops in order. */
+  endLease(owner: string): Promise<void>;
   record(lease: RunLease): RunRecord;
-}
-
-export interface LeaseTerm {
-  /** Names this process. */
-  readonly owner: string;
-  readonly leaseMs: number;
 }
 
 /** What the hooks of `SessionStart` gave a session; asked for once. */
@@ -69,6 +66,8 @@ export interface SessionStore {
     | { readonly kind: 'asked' }
     | { readonly kind: 'being-asked' }
   >;
+  /** The hooks could not be asked: the next run of the session asks them. */
+  abandon(input: { readonly agent: AgentId; readonly session: string; readonly run: RunId }): Promise<void>;
   keep(input: {
     readonly agent: AgentId;
     readonly session: string;

@@ -20,6 +20,8 @@ export interface DeliveryOutbox {
     readonly due: DueDelivery;
     readonly card: Card;
     readonly rendered: RenderedCard;
+    /** Of the payload; see `cardDigest`. */
+    readonly digest: string;
   }): Promise<boolean>;
   /**
    * Writes down what came of it together with its audit event, and ends the lease. A message id is kept even where

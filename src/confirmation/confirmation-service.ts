@@ -150,8 +150,10 @@ export interface ConfirmationFilter {
   readonly execution?: ExecutionStatus | undefined;
   readonly tool?: string | undefined;
   readonly agent?: string | undefined;
-  /** Requester, approver or voter. */
+  /** Requester, approver, voter, or owner of the agent. */
   readonly person?: string | undefined;
+  /** Only what concerns this person, in the same sense; beside `person`, so that both must hold. */
+  readonly visibleTo?: string | undefined;
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
   /** Text in tool, summary, requester, verification code or arguments. */

@@ -42,32 +42,39 @@ export function createPolicyEvaluator(config: Pick<Config, 'policies' | 'default
   const lastResort = (flagged: boolean): PolicyAnswer => {
     if (!flagged) return { kind: 'none' };
     if (defaultPolicy !== null)
-      return { kind: 'policy', policy: { id: DEFAULT_POLICY_ID, ...defaultPolicy } };
+      return { kind: 'policy', policy: { ...defaultPolicy, id: DEFAULT_POLICY_ID } };
     // Refused when the configuration is loaded; here only so that no way around that leads to "not needed".
     const message = 'This call needs a confirmation, and no policy says whose.';
     return { kind: 'failed', message, argument: null, policyId: DEFAULT_POLICY_ID };
   };
 
+  /** What decides without the policies that read the agent's input. */
+  const decideTrusted = (candidates: readonly PreparedPolicy[], question: PolicyQuestion): PolicyAnswer => {
+    for (const policy of candidates) {
+      if (policy.usesAgentInput) continue;
+      const matched = policy.matches(question);
+      if (matched.kind === 'failed') return { ...matched, policyId: policy.config.id };
+      if (matched.value) return { kind: 'policy', policy: withoutCondition(policy.config) };
+    }
+    return lastResort(question.flagged);
+  };
+
   return {
     evaluate(question) {
       const candidates = policies.filter((policy) => policy.covers(question.tool));
-      /** What decides from the candidate `from` on; `trusted` passes over policies that read the agent's input. */
-      const decide = (from: number, trusted: boolean): PolicyAnswer => {
-        for (const [index, policy] of candidates.entries()) {
-          if (index < from || (trusted && policy.usesAgentInput)) continue;
-          const matched = policy.matches(question);
-          if (matched.kind === 'failed') return { ...matched, policyId: policy.config.id };
-          if (!matched.value) continue;
-          if (policy.usesAgentInput) {
-            const otherwise = decide(index + 1, true);
-            if (otherwise.kind === 'failed') return otherwise;
-            if (otherwise.kind === 'policy' && !isAtLeastAsStrict(policy.config, otherwise.policy)) continue;
-          }
-          return { kind: 'policy', policy: withoutCondition(policy.config) };
+      let trusted: PolicyAnswer | undefined;
+      for (const policy of candidates) {
+        const matched = policy.matches(question);
+        if (matched.kind === 'failed') return { ...matched, policyId: policy.config.id };
+        if (!matched.value) continue;
+        if (policy.usesAgentInput) {
+          trusted ??= decideTrusted(candidates, question);
+          if (trusted.kind === 'failed') return trusted;
+          if (trusted.kind === 'policy' && !isAtLeastAsStrict(policy.config, trusted.policy)) continue;
         }
-        return lastResort(question.flagged);
-      };
-      return decide(0, false);
+        return { kind: 'policy', policy: withoutCondition(policy.config) };
+      }
+      return lastResort(question.flagged);
     },
   };
 }

@@ -98,6 +98,7 @@ function conditionsOf(filter: ConfirmationFilter): (SQL | undefined)[] {
   if (filter.from) conditions.push(gte(confirmations.createdAt, filter.from));
   if (filter.to) conditions.push(lt(confirmations.createdAt, filter.to));
   if (filter.person) conditions.push(involves(filter.person));
+  if (filter.visibleTo) conditions.push(involves(filter.visibleTo));
   if (filter.q) conditions.push(mentions(filter.q));
   if (filter.cursor) conditions.push(before(filter.cursor));
   return conditions;

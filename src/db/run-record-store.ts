@@ -98,6 +98,10 @@ export class RunRecordStore implements RunRecord {
     });
   }
 
+  markSkipped(id: InvocationId): Promise<void> {
+    return this.#write([], (transaction) => this.#change(transaction, id, { status: 'skipped' }));
+  }
+
   async wasRejected(proposedDigest: string): Promise<boolean> {
     const rows = await this.#database.connection
       .select({ id: invocations.id })
@@ -170,7 +174,7 @@ export class RunRecordStore implements RunRecord {
       invocation: input.id,
       status: input.status,
       code: input.error?.code ?? null,
-      ...(sideEffects.length > 0 && { sideEffects }),
+      ...(sideEffects.length > 0 && { sideEffects: sideEffects.map((effect) => ({ ...effect })) }),
     };
     return this.#write([{ kind: 'tool.finished', data }], (transaction) =>
       this.#change(transaction, input.id, {
@@ -221,19 +225,26 @@ export class RunRecordStore implements RunRecord {
           output: text,
           ...errorColumns(error),
           finishedAt: sql`clock_timestamp()`,
-          leaseUntil: null,
+          leaseOwner: null,
         })
         .where(eq(runs.id, this.run));
     });
   }
 
-  async release({ fault }: { readonly fault: boolean }): Promise<number> {
-    const rows = await this.#database.connection
+  async faults(): Promise<number> {
+    const [row] = await this.#database.connection
+      .select({ faults: runs.faults })
+      .from(runs)
+      .where(this.#held());
+    if (!row) throw new LeaseLost(this.run);
+    return row.faults;
+  }
+
+  async release({ fault }: { readonly fault: boolean }): Promise<void> {
+    await this.#database.connection
       .update(runs)
-      .set({ leaseUntil: sql`clock_timestamp()`, ...(fault && { faults: sql`${runs.faults} + 1` }) })
-      .where(this.#held())
-      .returning({ faults: runs.faults });
-    return rows[0]?.faults ?? 0;
+      .set({ leaseOwner: null, ...(fault && { faults: sql`${runs.faults} + 1` }) })
+      .where(this.#held());
   }
 
   #held() {

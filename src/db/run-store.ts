@@ -1,9 +1,9 @@
-import { and, asc, eq, gt, inArray, isNotNull, isNull, lt, or, sql } from 'drizzle-orm';
-import type { RunFacts, RunLease, RunStore } from '../agent/run-store.ts';
-import type { Connection, Database } from './database.ts';
+import { and, asc, eq, gt, inArray, isNotNull, isNull, ne, sql } from 'drizzle-orm';
+import type { RunFacts, RunStore } from '../agent/run-store.ts';
+import type { Database } from './database.ts';
 import { RunRecordStore } from './run-record-store.ts';
 import { runFromRow } from './run-rows.ts';
-import { invocations, runEvents, runs } from './schema/runs.ts';
+import { invocations, runEvents, runs, runWorkers } from './schema/runs.ts';
 import { storableJson, storableText } from './storable-json.ts';
 
 const OPEN = ['running', 'waiting'] as const;
@@ -12,11 +12,11 @@ const OPEN = ['running', 'waiting'] as const;
 export function createRunStore(database: Database): RunStore {
   const { connection } = database;
   return {
-    async create(facts, { owner, leaseMs }) {
+    async create(facts, owner) {
       const created = await database.transaction(async (transaction) => {
         const rows = await transaction
           .insert(runs)
-          .values({ ...rowOf(facts), leaseOwner: owner, leaseUntil: after(leaseMs) })
+          .values({ ...rowOf(facts), leaseOwner: owner })
           .onConflictDoNothing()
           .returning({ id: runs.id });
         if (rows.length === 0) return false;
@@ -64,13 +64,13 @@ export function createRunStore(database: Database): RunStore {
       return row?.status ?? null;
     },
 
-    async restingAmong(ids) {
+    async eventCounts(ids) {
       if (ids.length === 0) return new Map();
       const rows = await connection
-        .select({ id: runs.id, status: runs.status })
+        .select({ id: runs.id, eventSeq: runs.eventSeq })
         .from(runs)
-        .where(and(inArray(runs.id, [...ids]), sql`${runs.status} <> 'running'`));
-      return new Map(rows.map((row) => [row.id, row.status]));
+        .where(inArray(runs.id, [...ids]));
+      return new Map(rows.map((row) => [row.id, row.eventSeq]));
     },
 
     async childOf(invocation) {
@@ -101,76 +101,56 @@ export function createRunStore(database: Database): RunStore {
       return rows.length > 0;
     },
 
-    async cancelRequestedAmong(ids) {
-      if (ids.length === 0) return [];
+    async cancelRequestedOf(owner) {
       const rows = await connection
         .select({ id: runs.id })
         .from(runs)
-        .where(and(inArray(runs.id, [...ids]), isNotNull(runs.cancelRequestedAt)));
+        .where(and(eq(runs.leaseOwner, owner), isNotNull(runs.cancelRequestedAt), isNull(runs.finishedAt)));
       return rows.map((row) => row.id);
     },
 
-    takeOver: ({ owner, leaseMs, limit, everything }) =>
+    async heartbeat({ owner, leaseMs }) {
+      const leaseUntil = sql`clock_timestamp() + ${leaseMs} * interval '1 millisecond'`;
+      await connection
+        .insert(runWorkers)
+        .values({ owner, leaseUntil })
+        .onConflictDoUpdate({ target: runWorkers.owner, set: { leaseUntil } });
+    },
+
+    takeOver: ({ owner, limit }) =>
       database.transaction(async (transaction) => {
-        const free = everything
-          ? sql`true`
-          : or(isNull(runs.leaseUntil), lt(runs.leaseUntil, sql`clock_timestamp()`));
+        const abandoned = sql`not exists (
+          select 1 from ${runWorkers}
+          where ${runWorkers.owner} = ${runs.leaseOwner} and ${runWorkers.leaseUntil} > clock_timestamp()
+        )`;
         const candidates = await transaction
           .select({ id: runs.id })
           .from(runs)
-          .where(and(inArray(runs.status, [...OPEN]), free))
+          .where(and(isNull(runs.finishedAt), abandoned))
           .orderBy(asc(runs.createdAt))
           .limit(limit)
           .for('update', { skipLocked: true });
-        return takeUp(
-          transaction,
-          candidates.map((row) => row.id),
-          owner,
-          leaseMs,
-        );
+        if (candidates.length === 0) return [];
+        const ids = candidates.map((row) => row.id);
+        const taken = await transaction
+          .update(runs)
+          .set({ leaseOwner: owner, fencingToken: sql`${runs.fencingToken} + 1` })
+          .where(inArray(runs.id, ids))
+          .returning({ run: runs.id, fencingToken: runs.fencingToken });
+        return taken;
       }),
 
-    async renew(leases, { owner, leaseMs }) {
-      if (leases.length === 0) return new Set();
-      const rows = await connection
-        .update(runs)
-        .set({ leaseUntil: after(leaseMs) })
-        .where(
-          and(
-            inArray(
-              runs.id,
-              leases.map((lease) => lease.run),
-            ),
-            eq(runs.leaseOwner, owner),
-          ),
-        )
-        .returning({ id: runs.id, fencingToken: runs.fencingToken });
-      const tokens = new Map(rows.map((row) => [row.id, row.fencingToken]));
-      return new Set(
-        leases.filter((lease) => tokens.get(lease.run) === lease.fencingToken).map((lease) => lease.run),
-      );
+    async endOtherLeases(owner) {
+      await connection.delete(runWorkers).where(ne(runWorkers.owner, owner));
+    },
+
+    async endLease(owner) {
+      await connection.delete(runWorkers).where(eq(runWorkers.owner, owner));
     },
 
     record: (lease) => new RunRecordStore(database, lease),
   };
 }
-
-async function takeUp(
-  transaction: Connection,
-  ids: readonly RunLease['run'][],
-  owner: string,
-  leaseMs: number,
-): Promise<RunLease[]> {
-  if (ids.length === 0) return [];
-  const rows = await transaction
-    .update(runs)
-    .set({ leaseOwner: owner, leaseUntil: after(leaseMs), fencingToken: sql`${runs.fencingToken} + 1` })
-    .where(inArray(runs.id, [...ids]))
-    .returning({ id: runs.id, fencingToken: runs.fencingToken });
-  return rows.map((row) => ({ run: row.id, fencingToken: row.fencingToken }));
-}
-
-const after = (milliseconds: number) => sql`clock_timestamp() + ${milliseconds} * interval '1 millisecond'`;
 
 const rowOf = (facts: RunFacts) => ({
   id: facts.id,

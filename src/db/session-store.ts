@@ -1,5 +1,6 @@
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { SessionStore } from '../agent/run-store.ts';
+import type { AgentId, RunId } from '../ids.ts';
 import type { Database } from './database.ts';
 import { sessions } from './schema/runs.ts';
 import { storableJson, storableText } from './storable-json.ts';
@@ -17,7 +18,8 @@ export function createSessionStore({ connection }: Pick<Database, 'connection'>)
         .onConflictDoUpdate({
           target: [sessions.agent, sessions.session],
           set: { askedByRun: run, askingUntil },
-          setWhere: sql`${sessions.context} is null and ${sessions.askingUntil} < clock_timestamp()`,
+          setWhere: sql`${sessions.context} is null
+            and (${sessions.askingUntil} < clock_timestamp() or ${sessions.askedByRun} = ${run})`,
         })
         .returning({ session: sessions.session });
       if (asked.length > 0) return { kind: 'asked' };
@@ -28,18 +30,23 @@ export function createSessionStore({ connection }: Pick<Database, 'connection'>)
       return row?.context ? { kind: 'known', context: row.context } : { kind: 'being-asked' };
     },
 
+    async abandon({ agent, session, run }) {
+      await connection.delete(sessions).where(asking(agent, session, run));
+    },
+
     async keep({ agent, session, run, context }) {
       await connection
         .update(sessions)
         .set({ context: storableJson([...context]) })
-        .where(
-          and(
-            eq(sessions.agent, agent),
-            eq(sessions.session, storableText(session)),
-            eq(sessions.askedByRun, run),
-            isNull(sessions.context),
-          ),
-        );
+        .where(asking(agent, session, run));
     },
   };
 }
+
+const asking = (agent: AgentId, session: string, run: RunId) =>
+  and(
+    eq(sessions.agent, agent),
+    eq(sessions.session, storableText(session)),
+    eq(sessions.askedByRun, run),
+    isNull(sessions.context),
+  );

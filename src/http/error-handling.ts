@@ -19,7 +19,9 @@ export function installErrorHandling(app: HttpApp): void {
 
 export function sendProblem(reply: FastifyReply, error: CountersignError): FastifyReply {
   const problem = toProblem(error);
-  return reply.code(problem.status).type(PROBLEM_MEDIA_TYPE).send(JSON.stringify(problem));
+  // As bytes: to a string the framework would add a `charset`, which this media type does not have.
+  const body = Buffer.from(JSON.stringify(problem));
+  return reply.code(problem.status).header('content-type', PROBLEM_MEDIA_TYPE).send(body);
 }
 
 /** For what is not HTTP at all, or too slow to be: there is no request to answer, only the socket. */

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { parseJson } from '../confirmation/arguments.ts';
 import { CountersignError } from '../errors.ts';
 import type { HttpApp } from './http-app.ts';
@@ -15,10 +16,10 @@ const MAX_BODY_DEPTH = 68;
  */
 export function acceptJson(app: HttpApp): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser<Buffer>(
+  app.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer', bodyLimit: MAX_BODY_BYTES },
-    async (request, body) => {
+    async (request: FastifyRequest, body: Buffer) => {
       const charset = /charset *= *"?([^\s;"]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
       if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
         throw new CountersignError('unsupported_media_type', 'The body must be `application/json` in UTF-8.');

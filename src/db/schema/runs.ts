@@ -13,10 +13,16 @@ import type { ChatMessage } from '../../agent/chat-message.ts';
 import type { PlanNode } from '../../agent/plan.ts';
 import type { InvocationStatus, Run, RunEvent, RunStatus } from '../../agent/run.ts';
 import type { InvocationPhase } from '../../agent/run-record.ts';
+import type { SideEffect } from '../../hook/side-effect.ts';
 import type { AgentId, ConfirmationId, InvocationId, PersonId, RunId } from '../../ids.ts';
 import type { JsonObject } from '../../json.ts';
 
 const time = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' });
+
+export const runWorkers = pgTable('run_workers', {
+  owner: text('owner').primaryKey(),
+  leaseUntil: time('lease_until').notNull(),
+});
 
 export const runs = pgTable('runs', {
   id: uuid('id').$type<RunId>().primaryKey(),
@@ -43,7 +49,6 @@ export const runs = pgTable('runs', {
   cancelRequestedAt: time('cancel_requested_at'),
   faults: integer('faults').notNull().default(0),
   leaseOwner: text('lease_owner'),
-  leaseUntil: time('lease_until'),
   fencingToken: bigint('fencing_token', { mode: 'number' }).notNull().default(0),
   createdAt: time('created_at').notNull(),
   finishedAt: time('finished_at'),
@@ -77,7 +82,7 @@ export const invocations = pgTable('invocations', {
   view: text('view'),
   errorCode: text('error_code'),
   errorMessage: text('error_message'),
-  sideEffects: jsonb('side_effects').$type<readonly string[]>().notNull(),
+  sideEffects: jsonb('side_effects').$type<readonly SideEffect[]>().notNull(),
   createdAt: time('created_at').notNull(),
   executingAt: time('executing_at'),
   finishedAt: time('finished_at'),

@@ -42,10 +42,10 @@ export interface CallbackPorts {
  */
 export function callbackRoute(app: HttpApp, ports: CallbackPorts): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser<Buffer>(
+  app.addContentTypeParser(
     '*',
     { parseAs: 'buffer', bodyLimit: MAX_BODY_BYTES },
-    async (_request, body) => body,
+    async (_request: FastifyRequest, body: Buffer) => body,
   );
   const results = new Counter({
     name: 'countersign_callbacks_total',

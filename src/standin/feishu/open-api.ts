@@ -24,7 +24,11 @@ export function createOpenApi(input: {
   readonly faults: FaultQueue;
   readonly clock: Clock;
   readonly changed: () => void;
-}): { readonly app: FastifyInstance; readonly revokeTokens: () => void } {
+}): {
+  readonly app: FastifyInstance;
+  readonly revokeTokens: () => void;
+  readonly tokensIssued: () => number;
+} {
   const { options, messages, faults, clock, changed } = input;
   const app = Fastify({ forceCloseConnections: true, bodyLimit: 4 * 1024 * 1024 });
   app.removeContentTypeParser('application/json');
@@ -32,11 +36,13 @@ export function createOpenApi(input: {
     done(null, body),
   );
   const tokens = new Map<string, number>();
+  let issued = 0;
 
   const issueToken = (body: JsonObject): Answer => {
     if (body.app_id !== options.appId) return failure(200, 10003, 'invalid param');
     if (body.app_secret !== options.appSecret) return failure(200, 10014, 'app secret invalid');
     const token = `t-${randomBytes(20).toString('hex')}`;
+    issued += 1;
     tokens.set(token, clock.now() + TOKEN_LIFE_SECONDS * 1000);
     return {
       status: 200,
@@ -141,7 +147,12 @@ export function createOpenApi(input: {
   app.post('/open-apis/im/v1/messages', route('create', create));
   app.patch('/open-apis/im/v1/messages/:messageId', route('patch', patch));
   app.post('/open-apis/im/v1/messages/:messageId/reply', route('reply', reply));
-  return { app, revokeTokens: () => tokens.clear() };
+  app.get('/open-apis/bot/v3/info', async (request, response) => {
+    const bot = { activate_status: 2, app_name: 'Countersign', avatar_url: '', open_id: 'ou_bot' };
+    const { status, body } = unauthorized(request) ?? { status: 200, body: { code: 0, msg: 'ok', bot } };
+    return response.status(status).send(body);
+  });
+  return { app, revokeTokens: () => tokens.clear(), tokensIssued: () => issued };
 }
 
 const success = (data: JsonObject): Answer => ({ status: 200, body: { code: 0, msg: 'success', data } });

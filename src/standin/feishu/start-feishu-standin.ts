@@ -29,6 +29,8 @@ export interface FeishuStandin {
   readonly faults: { next(operation: StandinOperation, ...faults: readonly StandinFault[]): void };
   /** Every token issued so far stops working. */
   revokeTokens(): void;
+  /** How many tokens were asked for. */
+  tokensIssued(): number;
   /** Called after each message, change or toast; the returned function ends it. */
   onChange(listener: () => void): () => void;
   stop(): Promise<void>;
@@ -59,7 +61,7 @@ export async function startFeishuStandin(options: FeishuStandinOptions): Promise
   const changed = () => {
     for (const listener of listeners) listener();
   };
-  const { app, revokeTokens } = createOpenApi({ options, messages, faults, clock, changed });
+  const { app, revokeTokens, tokensIssued } = createOpenApi({ options, messages, faults, clock, changed });
   const url = await app.listen({ host: '127.0.0.1', port: options.port ?? 0 });
 
   const callbackUrl = () =>
@@ -144,6 +146,7 @@ export async function startFeishuStandin(options: FeishuStandinOptions): Promise
     urlCheck,
     faults,
     revokeTokens,
+    tokensIssued,
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

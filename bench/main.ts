@@ -1,0 +1,49 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import postgres from 'postgres';
+import { connectPostgres } from '../src/db/connect-postgres.ts';
+import { migrate } from '../src/db/migrate.ts';
+import { startPostgres } from '../test/support/postgres-server.ts';
+import type { BenchRow } from './bench-row.ts';
+import { benchDecisionToResume } from './decision-to-resume.ts';
+import { benchDecisions } from './decisions.ts';
+import { benchHookDispatch } from './hook-dispatch.ts';
+import { benchWaits } from './waits.ts';
+
+// `npm run bench`: every figure beside its reference, measured in this one run; JSON on the last line.
+const folder = await mkdtemp(join(tmpdir(), 'countersign-bench-'));
+const server = await startPostgres(folder);
+const rows: BenchRow[] = [];
+try {
+  rows.push(...(await benchHookDispatch()));
+  rows.push(...(await benchDecisionToResume(await freshDatabase('resume'))));
+  rows.push(...(await benchDecisions(await freshDatabase('decisions'))));
+  rows.push(...(await benchWaits(await freshDatabase('waits'))));
+} finally {
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+}
+
+console.log(`Node ${process.version}, ${cpus().length} cores, PostgreSQL without fsync\n`);
+for (const row of rows) console.log(lineOf(row));
+console.log(`\n${JSON.stringify(rows)}`);
+process.exit(0);
+
+function lineOf(row: BenchRow): string {
+  const value = `${row.value.toFixed(2)} ${row.unit}`;
+  const reference = row.reference === null ? '' : `; ${row.referenceName}: ${row.reference.toFixed(2)}`;
+  const ratio = row.ratio === null ? '' : ` (${row.ratio.toFixed(2)}×)`;
+  return `${row.name.padEnd(62)} ${value.padStart(14)}${reference}${ratio}; goal ${row.goal}`;
+}
+
+async function freshDatabase(name: string): Promise<string> {
+  const admin = postgres(server.url, { max: 1, onnotice: () => {} });
+  await admin.unsafe(`create database bench_${name}`);
+  await admin.end();
+  const url = server.url.replace(/\/postgres$/, `/bench_${name}`);
+  const database = await connectPostgres({ url });
+  await migrate(database);
+  await database.close();
+  return url;
+}

@@ -1,0 +1,94 @@
+import type { AuditRecorder } from '../audit/audit-event.ts';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config/config.ts';
+import type { ConfirmationService } from '../confirmation/confirmation-service.ts';
+import { newEventId } from '../ids.ts';
+import { AgentDirectory, type HookSources } from './agent-directory.ts';
+import { createCallAuthorizer } from './authorize-call.ts';
+import type { AgentLogger } from './invoke-ports.ts';
+import { RunPool } from './run-pool.ts';
+import type { CallAuthorizer, RunService } from './run-service.ts';
+import type { RunSignals, RunStore, SessionStore } from './run-store.ts';
+import { RunWatcher } from './run-watcher.ts';
+import { type RunWorkerPorts, withdrawOpen, workThrough } from './run-worker.ts';
+import { Runs, recordRun } from './runs.ts';
+import type { ToolCatalog } from './tool-catalog.ts';
+
+export interface AgentEnginePorts extends HookSources {
+  readonly config: Config;
+  readonly catalog: ToolCatalog;
+  readonly store: RunStore;
+  readonly sessions: SessionStore;
+  readonly signals: RunSignals;
+  /** The database can be open in one process only: what another one left is taken up at once. */
+  readonly exclusive: boolean;
+  readonly confirmations: ConfirmationService;
+  readonly audit: AuditRecorder;
+  readonly clock: Clock;
+  readonly logger: AgentLogger;
+}
+
+export interface AgentEngine {
+  readonly runs: RunService;
+  readonly authorizer: CallAuthorizer;
+  /** What keeps agents from being set up, each fault in words; the service does not start with any. */
+  readonly faults: readonly string[];
+  /** How many runs this process works on. */
+  readonly activeRuns: () => number;
+  /** Takes up the runs that nobody works on and begins to accept new ones. */
+  start(): Promise<void>;
+  /** Gives every run back as it stands; calls that are being sent come to their end first. */
+  stop(): Promise<void>;
+}
+
+/** Puts the agent part together. Nothing runs before `start`. */
+export function createAgentEngine(ports: AgentEnginePorts): AgentEngine {
+  const { config, store, audit, clock, logger } = ports;
+  const agents = new AgentDirectory(config, ports.catalog, ports, clock);
+  const watcher = new RunWatcher(ports);
+  const pool = new RunPool({
+    owner: newEventId(),
+    store,
+    clock,
+    logger,
+    exclusive: ports.exclusive,
+    work: (record, stop) => workThrough(record, stop, workerPorts),
+    abandon: (record) => withdrawOpen(record, workerPorts),
+    onFinished: async (record, { status, error }) => {
+      const run = await store.find(record.run);
+      await recordRun(audit, 'run.finished', record.run, run?.agent ?? '', {
+        status,
+        code: error?.code ?? null,
+      });
+    },
+  });
+  const runs = new Runs({ config, agents, store, pool, watcher, audit, clock });
+  const workerPorts: RunWorkerPorts = {
+    organization: config.organization,
+    agents,
+    store,
+    sessions: ports.sessions,
+    signals: ports.signals,
+    watcher,
+    confirmations: ports.confirmations,
+    audit,
+    clock,
+    logger,
+    startChild: (child) => runs.startChild(child),
+    cancel: (run) => runs.cancel(run),
+  };
+  return {
+    runs,
+    authorizer: createCallAuthorizer({ ...ports, agents }),
+    faults: agents.faults,
+    activeRuns: () => pool.size,
+    async start() {
+      watcher.start();
+      await pool.start();
+    },
+    async stop() {
+      await pool.stop();
+      watcher.stop();
+    },
+  };
+}

@@ -1,0 +1,201 @@
+import { newInvocationId } from '../ids.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import { CALL_AGENT } from './call-agent-definition.ts';
+import type { ProposedCall, SettledCall } from './call-scope.ts';
+import { type Executor, failedRun, type RunWork } from './executor.ts';
+import type { PlanNode } from './plan.ts';
+import { dependenciesOf } from './plan-check.ts';
+import { resolveReferences } from './plan-references.ts';
+import type { InvocationError, RunEnd, StoredInvocation } from './run-record.ts';
+import { RunStop } from './run-stop.ts';
+
+/** What a person said became of a call whose outcome nobody knew. */
+export type SettlementOf = (
+  call: SettledCall,
+  signal: AbortSignal,
+) => Promise<{ readonly status: 'succeeded' | 'failed'; readonly detail: string | null }>;
+
+type NodeEnd =
+  | { readonly kind: 'succeeded'; readonly result: JsonValue }
+  | { readonly kind: 'skipped' }
+  /** Fails the run. */
+  | { readonly kind: 'failed'; readonly error: InvocationError };
+
+/**
+ * Works through a given plan: every node whose dependencies have ended runs, side by side with the others. What an
+ * earlier worker did is read from the rows: a node that ended then ends the same way now, without running.
+ */
+export class DagExecutor implements Executor {
+  readonly #plan: readonly PlanNode[];
+  readonly #settlementOf: SettlementOf;
+
+  constructor(input: { readonly plan: readonly PlanNode[]; readonly settlementOf: SettlementOf }) {
+    this.#plan = input.plan;
+    this.#settlementOf = input.settlementOf;
+  }
+
+  async execute(work: RunWork): Promise<RunEnd> {
+    return new PlanRun(this.#plan, this.#settlementOf, work).finish();
+  }
+}
+
+/** One pass through a plan. */
+class PlanRun {
+  readonly #plan: readonly PlanNode[];
+  readonly #settlementOf: SettlementOf;
+  readonly #work: RunWork;
+  readonly #ends = new Map<string, NodeEnd>();
+  readonly #running = new Map<string, Promise<void>>();
+  /** Stops the other nodes once the run has failed. */
+  readonly #failed = new AbortController();
+  readonly #signal: AbortSignal;
+  #failure: InvocationError | null = null;
+  #fault: { readonly error: unknown } | null = null;
+  #holds = 0;
+
+  constructor(plan: readonly PlanNode[], settlementOf: SettlementOf, work: RunWork) {
+    this.#plan = plan;
+    this.#settlementOf = settlementOf;
+    this.#work = work;
+    this.#signal = AbortSignal.any([work.scope.signal, this.#failed.signal]);
+  }
+
+  async finish(): Promise<RunEnd> {
+    for (;;) {
+      if (this.#failure === null && this.#fault === null) this.#startReady();
+      if (this.#running.size === 0) break;
+      await Promise.race(this.#running.values());
+    }
+    if (this.#work.scope.signal.aborted) throw this.#work.scope.signal.reason;
+    if (this.#fault !== null) throw this.#fault.error;
+    const failure = this.#failure;
+    if (failure !== null) return failedRun(failure.code, failure.message);
+    return { status: 'succeeded', output: JSON.stringify(this.#output()), error: null };
+  }
+
+  #startReady(): void {
+    for (const node of this.#plan) {
+      if (this.#ends.has(node.id) || this.#running.has(node.id)) continue;
+      if (!dependenciesOf(node).every((id) => this.#ends.has(id))) continue;
+      const running = this.#runNode(node)
+        .then((end) => this.#ended(node, end))
+        .catch((error: unknown) => {
+          // A node that was only stopped because another one failed the run.
+          if (error !== this.#failed.signal.reason) this.#fault ??= { error };
+        })
+        .finally(() => this.#running.delete(node.id));
+      this.#running.set(node.id, running);
+    }
+  }
+
+  #ended(node: PlanNode, end: NodeEnd): void {
+    this.#ends.set(node.id, end);
+    if (end.kind !== 'failed' || this.#failure !== null) return;
+    this.#failure = end.error;
+    // What still waits for people is withdrawn; what already runs comes to its end.
+    this.#failed.abort(new RunStop('cancelled'));
+  }
+
+  async #runNode(node: PlanNode): Promise<NodeEnd> {
+    const stored = this.#work.progress.invocations.find(
+      ({ position }) => position.kind === 'node' && position.node === node.id,
+    );
+    if (stored?.status === 'skipped') return { kind: 'skipped' };
+    if (dependenciesOf(node).some((id) => this.#ends.get(id)?.kind === 'skipped')) {
+      await this.#work.record.skip({
+        id: newInvocationId(),
+        position: { kind: 'node', node: node.id },
+        tool: node.kind === 'tool' ? node.tool : CALL_AGENT,
+      });
+      return { kind: 'skipped' };
+    }
+    const settled = await this.#work.call(this.#callOf(node, stored), stored ?? null, this.#signal);
+    return this.#endOf(node, settled);
+  }
+
+  #callOf(node: PlanNode, stored: StoredInvocation | undefined): ProposedCall {
+    return {
+      id: stored?.id ?? newInvocationId(),
+      position: { kind: 'node', node: node.id },
+      callId: null,
+      tool: node.kind === 'tool' ? node.tool : CALL_AGENT,
+      arguments:
+        node.kind === 'tool'
+          ? this.#argumentsOf(node.args)
+          : { kind: 'object', args: { agent: node.agent, input: node.input } },
+    };
+  }
+
+  #argumentsOf(args: JsonObject): ProposedCall['arguments'] {
+    const resolved = resolveReferences(args, (id) => {
+      const end = this.#ends.get(id);
+      return end?.kind === 'succeeded' ? end.result : undefined;
+    });
+    return resolved.kind === 'resolved'
+      ? { kind: 'object', args: resolved.args }
+      : { kind: 'refused', message: resolved.message };
+  }
+
+  async #endOf(node: PlanNode, settled: SettledCall): Promise<NodeEnd> {
+    switch (settled.status) {
+      case 'succeeded':
+        return { kind: 'succeeded', result: settled.result };
+      case 'stubbed':
+        return { kind: 'succeeded', result: JSON.parse(settled.view) as JsonValue };
+      case 'blocked':
+        return this.#endOfBlocked(node, settled);
+      case 'failed':
+        return failed(node, 'node_failed', settled.code ?? 'tool_failed');
+      case 'unknown':
+        return this.#hold(node, settled);
+    }
+  }
+
+  async #endOfBlocked(node: PlanNode, settled: SettledCall): Promise<NodeEnd> {
+    switch (node.onRejected) {
+      case 'continue':
+        return { kind: 'succeeded', result: JSON.parse(settled.view) as JsonValue };
+      case 'skip':
+        await this.#work.record.markSkipped(settled.id);
+        return { kind: 'skipped' };
+      case 'fail':
+        return failed(node, 'node_blocked', settled.code ?? 'denied_by_hook');
+    }
+  }
+
+  /** Nobody knows whether it ran: what depends on it waits until a person says so, and the run reads `waiting`. */
+  async #hold(node: PlanNode, settled: SettledCall): Promise<NodeEnd> {
+    this.#holds += 1;
+    if (this.#holds === 1) await this.#work.record.setHolding(true);
+    const { status, detail } = await this.#settlementOf(settled, this.#signal);
+    const error =
+      status === 'failed' ? { code: 'tool_failed', message: detail ?? 'It did not take effect.' } : null;
+    await this.#work.record.settleUnknown({ id: settled.id, status, error });
+    this.#holds -= 1;
+    if (this.#holds === 0) await this.#work.record.setHolding(false);
+    return status === 'succeeded'
+      ? { kind: 'succeeded', result: settled.result }
+      : failed(node, 'node_failed', 'tool_failed');
+  }
+
+  /** The results of the nodes on which no other depends. */
+  #output(): JsonObject {
+    const needed = new Set(this.#plan.flatMap(dependenciesOf));
+    return Object.fromEntries(
+      this.#plan
+        .filter((node) => !needed.has(node.id))
+        .map((node) => {
+          const end = this.#ends.get(node.id);
+          return [node.id, end?.kind === 'succeeded' ? end.result : { status: 'skipped' }];
+        }),
+    );
+  }
+}
+
+const failed = (node: PlanNode, code: 'node_failed' | 'node_blocked', cause: string): NodeEnd => ({
+  kind: 'failed',
+  error: {
+    code,
+    message: `Node "${node.id}" ${code === 'node_failed' ? 'failed' : 'was blocked'} (${cause}).`,
+  },
+});

@@ -1,0 +1,22 @@
+import type { CallScope, ProposedCall, SettledCall } from './call-scope.ts';
+import type { RunEnd, RunProgress, RunRecord, StoredInvocation } from './run-record.ts';
+
+/** One way of working through a run. Both start where the rows say the work stands. */
+export interface Executor {
+  /** Resolves with how the run ends. Throws where it has to be taken up again (`RunStop`, `LeaseLost`, a fault). */
+  execute(work: RunWork): Promise<RunEnd>;
+}
+
+export interface RunWork {
+  readonly progress: RunProgress;
+  readonly record: RunRecord;
+  readonly scope: CallScope;
+  /** Makes a call, or takes it up where an earlier worker left it. The only way to any tool. */
+  call(proposed: ProposedCall, stored: StoredInvocation | null, signal: AbortSignal): Promise<SettledCall>;
+}
+
+export const failedRun = (code: string, message: string): RunEnd => ({
+  status: 'failed',
+  output: null,
+  error: { code, message },
+});

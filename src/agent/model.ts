@@ -1,0 +1,34 @@
+import type { JsonObject } from '../json.ts';
+import type { ChatMessage, ToolCallMessage } from './chat-message.ts';
+
+/** One language model. */
+export interface Model {
+  /**
+   * Answers a conversation with text, with tool calls, or (nonsense, but it happens) with neither. Rejects only with
+   * the signal's reason when it aborts.
+   */
+  complete(input: {
+    readonly messages: readonly ChatMessage[];
+    readonly tools: readonly OfferedTool[];
+    readonly signal: AbortSignal;
+  }): Promise<ModelAnswer>;
+}
+
+export interface OfferedTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema. */
+  readonly parameters: JsonObject;
+}
+
+export type ModelAnswer =
+  | {
+      readonly kind: 'answered';
+      readonly text: string | null;
+      readonly toolCalls: readonly ProposedToolCall[];
+    }
+  /** No usable answer, after every attempt; the sentence names no key and quotes no body. */
+  | { readonly kind: 'failed'; readonly message: string };
+
+/** A call as the provider sent it: its id may be missing or not unique. */
+export type ProposedToolCall = Omit<ToolCallMessage, 'id'> & { readonly id: string | null };

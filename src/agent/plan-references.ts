@@ -1,0 +1,51 @@
+import { valueAt } from '../confirmation/json-pointer.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+
+/** `{"$from": "<node>", "path": "<JSON Pointer>"}` in a node's arguments: a value out of another node's result. */
+interface PlanReference {
+  readonly from: string;
+  readonly path: string;
+}
+
+/** The nodes whose results these arguments need. */
+export function referencedNodes(args: JsonValue): string[] {
+  const reference = referenceIn(args);
+  if (reference !== null) return [reference.from];
+  if (typeof args !== 'object' || args === null) return [];
+  return Object.values(args).flatMap(referencedNodes);
+}
+
+export type ResolvedArguments =
+  | { readonly kind: 'resolved'; readonly args: JsonObject }
+  | { readonly kind: 'missing'; readonly message: string };
+
+/** The arguments with every reference replaced, as hooks and gate will see them. */
+export function resolveReferences(
+  args: JsonObject,
+  resultOf: (node: string) => JsonValue | undefined,
+): ResolvedArguments {
+  let message: string | null = null;
+  const resolve = (value: JsonValue): JsonValue => {
+    const reference = referenceIn(value);
+    if (reference !== null) {
+      const result = resultOf(reference.from);
+      const found = result === undefined ? undefined : valueAt({ result }, `/result${reference.path}`);
+      if (found !== undefined) return found;
+      message ??= `The result of node "${reference.from}" has nothing at "${reference.path}".`;
+      return null;
+    }
+    if (Array.isArray(value)) return value.map(resolve);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, resolve(member)]));
+  };
+  const resolved = Object.fromEntries(Object.entries(args).map(([name, value]) => [name, resolve(value)]));
+  return message === null ? { kind: 'resolved', args: resolved } : { kind: 'missing', message };
+}
+
+function referenceIn(value: JsonValue): PlanReference | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  const { $from: from, path, ...others } = value;
+  if (typeof from !== 'string' || Object.keys(others).length > 0) return null;
+  if (path === undefined) return { from, path: '' };
+  return typeof path === 'string' ? { from, path } : null;
+}

@@ -1,0 +1,109 @@
+import { newInvocationId } from '../ids.ts';
+import { allSettled } from './all-settled.ts';
+import type { ChatMessage, ToolCallMessage } from './chat-message.ts';
+import { type Executor, failedRun, type RunWork } from './executor.ts';
+import type { Model, ProposedToolCall } from './model.ts';
+import type { RunEnd } from './run-record.ts';
+
+type AssistantMessage = Extract<ChatMessage, { role: 'assistant' }>;
+
+const EMPTY_TURN = 'Your last answer was empty. Call a tool, or answer in words.';
+
+/**
+ * Reason and act: asks the model, runs the calls of its turn side by side, tells it the results in the order asked,
+ * until it answers in words. Every step is decided by the last message on record, so a run goes on after a restart
+ * exactly where it stood.
+ */
+export class ReactExecutor implements Executor {
+  readonly #model: Model;
+  readonly #maxTurns: number;
+  /** What a run starts with: instructions, the session's context, the input. */
+  readonly #opening: () => Promise<readonly ChatMessage[]>;
+
+  constructor(input: {
+    readonly model: Model;
+    readonly maxTurns: number;
+    readonly opening: () => Promise<readonly ChatMessage[]>;
+  }) {
+    this.#model = input.model;
+    this.#maxTurns = input.maxTurns;
+    this.#opening = input.opening;
+  }
+
+  async execute(work: RunWork): Promise<RunEnd> {
+    const messages = [...work.progress.messages];
+    const append = async (added: readonly ChatMessage[]) => {
+      await work.record.appendMessages(added);
+      messages.push(...added);
+    };
+    if (messages.length === 0) await append(await this.#opening());
+
+    for (;;) {
+      const turn = messages.filter((message) => message.role === 'assistant').length;
+      const last = messages.at(-1);
+      if (last?.role === 'assistant') {
+        if (last.toolCalls.length > 0) {
+          await append(await runTurn(last, turn, work));
+        } else if (last.content !== null) {
+          return { status: 'succeeded', output: last.content, error: null };
+        } else if (messages.at(-2)?.role === 'user' && messages.at(-2)?.content === EMPTY_TURN) {
+          return failedRun('empty_answer', 'The model answered with nothing, twice in a row.');
+        } else {
+          await append([{ role: 'user', content: EMPTY_TURN }]);
+        }
+      }
+      if (turn >= this.#maxTurns) {
+        return failedRun('max_turns', `The agent did not come to an end within ${this.#maxTurns} turns.`);
+      }
+      const answer = await this.#model.complete({
+        messages,
+        tools: [...work.scope.tools.values()],
+        signal: work.scope.signal,
+      });
+      if (answer.kind === 'failed') return failedRun('model_failed', answer.message);
+      if (answer.text !== null) await work.record.modelDelta(answer.text);
+      await append([
+        { role: 'assistant', content: answer.text, toolCalls: withUniqueIds(answer.toolCalls, turn + 1) },
+      ]);
+    }
+  }
+}
+
+/** The calls of one turn, independent of one another; one result each, in the order asked. */
+async function runTurn(message: AssistantMessage, turn: number, work: RunWork): Promise<ChatMessage[]> {
+  const settled = await allSettled(
+    message.toolCalls.map((call, place) => {
+      const stored = work.progress.invocations.find(
+        ({ position }) => position.kind === 'turn' && position.turn === turn && position.place === place,
+      );
+      return work.call(
+        {
+          id: stored?.id ?? newInvocationId(),
+          position: { kind: 'turn', turn, place },
+          callId: call.id,
+          tool: call.name,
+          arguments: { kind: 'text', text: call.arguments },
+        },
+        stored ?? null,
+        work.scope.signal,
+      );
+    }),
+  );
+  // A cancelled run ends here; the model is not told.
+  if (work.scope.signal.aborted) throw work.scope.signal.reason;
+  return settled.map(({ view }, place) => ({
+    role: 'tool',
+    callId: message.toolCalls[place]?.id ?? '',
+    content: view,
+  }));
+}
+
+/** Providers repeat ids, or give none; in our history each call of a turn can be told from the others. */
+function withUniqueIds(calls: readonly ProposedToolCall[], turn: number): ToolCallMessage[] {
+  const taken = new Set<string>();
+  return calls.map((call, place) => {
+    const id = call.id !== null && !taken.has(call.id) ? call.id : `call_${turn}_${place}`;
+    taken.add(id);
+    return { ...call, id };
+  });
+}

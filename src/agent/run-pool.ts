@@ -1,0 +1,210 @@
+import type { Clock } from '../clock.ts';
+import type { RunId } from '../ids.ts';
+import { failedRun } from './executor.ts';
+import type { AgentLogger } from './invoke-ports.ts';
+import { LeaseLost, type RunEnd, type RunRecord } from './run-record.ts';
+import { RunStop } from './run-stop.ts';
+import type { RunLease, RunStore } from './run-store.ts';
+
+/** How often a process looks for runs to stop and for runs that nobody works on, in milliseconds. */
+const TICK_MS = 1_500;
+const HEARTBEAT_MS = 8_000;
+/** Without a heartbeat for so long, a process counts as dead. */
+const LEASE_MS = 30_000;
+const TAKE_OVER_AT_ONCE = 200;
+/** A run that met so many faults fails in words instead of being taken up again. */
+const MAX_FAULTS = 5;
+/** How long calls that are being sent may take to end when the process stops. */
+const DRAIN_MS = 20_000;
+
+interface ActiveRun {
+  readonly stop: AbortController;
+  readonly done: Promise<void>;
+}
+
+/** The runs that this process works on: keeps their lease, takes over those of dead processes, stops them. */
+export class RunPool {
+  readonly #owner: string;
+  readonly #store: RunStore;
+  readonly #clock: Clock;
+  readonly #logger: AgentLogger;
+  readonly #work: (record: RunRecord, stop: AbortController) => Promise<RunEnd>;
+  readonly #abandon: (record: RunRecord) => Promise<void>;
+  readonly #onFinished: (record: RunRecord, end: RunEnd) => Promise<void>;
+  /** Nobody else can have the database open: every other process is dead. */
+  readonly #exclusive: boolean;
+  readonly #active = new Map<RunId, ActiveRun>();
+  /** Runs that could not be given back: tried again at every tick. */
+  readonly #toRelease = new Map<RunId, RunRecord>();
+  #stopping = false;
+  #lastHeartbeatMs = Number.NEGATIVE_INFINITY;
+  #cancelTick: () => void = () => {};
+  #ticking: Promise<void> = Promise.resolve();
+
+  constructor(input: {
+    readonly owner: string;
+    readonly store: RunStore;
+    readonly clock: Clock;
+    readonly logger: AgentLogger;
+    readonly exclusive: boolean;
+    readonly work: (record: RunRecord, stop: AbortController) => Promise<RunEnd>;
+    /** Withdraws what a run that will not go on still asks of people. */
+    readonly abandon: (record: RunRecord) => Promise<void>;
+    readonly onFinished: (record: RunRecord, end: RunEnd) => Promise<void>;
+  }) {
+    this.#owner = input.owner;
+    this.#store = input.store;
+    this.#clock = input.clock;
+    this.#logger = input.logger;
+    this.#exclusive = input.exclusive;
+    this.#work = input.work;
+    this.#abandon = input.abandon;
+    this.#onFinished = input.onFinished;
+  }
+
+  get owner(): string {
+    return this.#owner;
+  }
+
+  /** How many runs this process works on, for the metrics. */
+  get size(): number {
+    return this.#active.size;
+  }
+
+  /** Takes up what dead processes left, and goes on looking. Throws when the database cannot be reached. */
+  async start(): Promise<void> {
+    await this.#heartbeat();
+    if (this.#exclusive) await this.#store.endOtherLeases(this.#owner);
+    await this.#takeOver();
+    this.#scheduleTick();
+  }
+
+  /**
+   * Stops taking work and gives the runs back as they stand: waits are left, calls that are being sent come to their
+   * end first. What does not end in time is left to its rows.
+   */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#cancelTick();
+    await this.#ticking;
+    const running = [...this.#active.values()];
+    for (const { stop } of running) stop.abort(new RunStop('suspended'));
+    let cancelTimer = () => {};
+    const late = new Promise<void>((resolve) => {
+      cancelTimer = this.#clock.setTimer(DRAIN_MS, resolve);
+    });
+    await Promise.race([Promise.all(running.map(({ done }) => done)), late]);
+    cancelTimer();
+    await this.#store
+      .endLease(this.#owner)
+      .catch((error: unknown) =>
+        this.#logger.warn({ err: error }, 'the lease of this process stays to its end'),
+      );
+  }
+
+  /** Begins to work on a run that this process holds. */
+  begin(lease: RunLease): void {
+    const earlier = this.#active.get(lease.run);
+    if (earlier) {
+      // Given back a moment ago and taken again before its last lines ran.
+      void earlier.done.then(() => this.begin(lease));
+      return;
+    }
+    const stop = new AbortController();
+    if (this.#stopping) stop.abort(new RunStop('suspended'));
+    const record = this.#store.record(lease);
+    const done = this.#workOn(record, stop).finally(() => this.#active.delete(lease.run));
+    this.#active.set(lease.run, { stop, done });
+  }
+
+  /** Stops a run where this process works on it; elsewhere, its own process sees the request. */
+  cancelLocal(run: RunId): void {
+    this.#active.get(run)?.stop.abort(new RunStop('cancelled'));
+  }
+
+  async #workOn(record: RunRecord, stop: AbortController): Promise<void> {
+    try {
+      await this.#finish(record, await this.#work(record, stop));
+    } catch (error) {
+      await this.#leave(record, stop, error);
+    }
+  }
+
+  async #finish(record: RunRecord, end: RunEnd): Promise<void> {
+    await record.finish(end);
+    try {
+      await this.#onFinished(record, end);
+    } catch (error) {
+      this.#logger.error({ err: error, run: record.run }, 'the end of a run is not on the audit log');
+    }
+  }
+
+  /** A run that did not come to its end here. Never throws: nobody waits for it. */
+  async #leave(record: RunRecord, stop: AbortController, error: unknown): Promise<void> {
+    if (error instanceof LeaseLost) return;
+    try {
+      if (error instanceof RunStop && error.kind === 'cancelled') {
+        await this.#finish(record, { status: 'cancelled', output: null, error: null });
+        return;
+      }
+      if (error instanceof RunStop && this.#stopping) {
+        await record.release({ fault: false });
+        return;
+      }
+      this.#logger.error({ err: error, run: record.run, reason: stop.signal.reason }, 'a run met a fault');
+      await this.#giveUpAfterFaults(record);
+    } catch (fault) {
+      if (fault instanceof LeaseLost) return;
+      this.#logger.error({ err: fault, run: record.run }, 'a run cannot be given back yet');
+      this.#toRelease.set(record.run, record);
+    }
+  }
+
+  async #giveUpAfterFaults(record: RunRecord): Promise<void> {
+    if ((await record.faults()) + 1 < MAX_FAULTS) {
+      await record.release({ fault: true });
+      return;
+    }
+    await this.#abandon(record);
+    await this.#finish(
+      record,
+      failedRun('interrupted', `The service met a fault ${MAX_FAULTS} times while it worked on this run.`),
+    );
+  }
+
+  #scheduleTick(): void {
+    this.#cancelTick = this.#clock.setTimer(TICK_MS, () => {
+      this.#ticking = this.#tick().finally(() => {
+        if (!this.#stopping) this.#scheduleTick();
+      });
+    });
+  }
+
+  async #tick(): Promise<void> {
+    try {
+      if (this.#clock.monotonic() - this.#lastHeartbeatMs >= HEARTBEAT_MS) await this.#heartbeat();
+      for (const run of await this.#store.cancelRequestedOf(this.#owner)) this.cancelLocal(run);
+      for (const [run, record] of this.#toRelease) {
+        await record.release({ fault: true });
+        this.#toRelease.delete(run);
+      }
+      await this.#takeOver();
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'the runs cannot be looked after; trying again');
+    }
+  }
+
+  async #heartbeat(): Promise<void> {
+    await this.#store.heartbeat({ owner: this.#owner, leaseMs: LEASE_MS });
+    this.#lastHeartbeatMs = this.#clock.monotonic();
+  }
+
+  async #takeOver(): Promise<void> {
+    for (;;) {
+      if (this.#stopping) return;
+      const leases = await this.#store.takeOver({ owner: this.#owner, limit: TAKE_OVER_AT_ONCE });
+      for (const lease of leases) this.begin(lease);
+      if (leases.length < TAKE_OVER_AT_ONCE) return;
+    }
+  }
+}

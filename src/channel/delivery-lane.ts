@@ -1,0 +1,148 @@
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import { sleep } from '../clock.ts';
+import type { ConfirmationId } from '../ids.ts';
+import type { CardSource } from './card-source.ts';
+import type { Channel } from './channel.ts';
+import { type Delivered, deliverCard } from './deliver-card.ts';
+import type { DeliveryMetrics } from './delivery-metrics.ts';
+import type { DeliveryOutbox, DeliveryResult, DueDelivery } from './delivery-outbox.ts';
+import { retryDelayMs } from './retry-delay.ts';
+
+export interface DeliveryLaneInput {
+  readonly channel: Channel;
+  readonly outbox: DeliveryOutbox;
+  readonly cards: CardSource;
+  readonly metrics: DeliveryMetrics;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+  /** Called when a card was given up on: perhaps nobody can be asked any more. */
+  readonly onGaveUp: (confirmation: ConfirmationId) => void;
+}
+
+/** Most deliveries that one channel works on at once: a platform that hangs takes its own places and no others. */
+const MOST_IN_FLIGHT = 4;
+const SEND_TIMEOUT_MS = 10_000;
+const LEASE_MS = 30_000;
+/** A send begins only while its time-out and this much for the database still lie inside the lease. */
+const LEASE_MARGIN_MS = 5_000;
+const LONGEST_PAUSE_MS = 60_000;
+/** Waits between tries to write down a result: forgetting a message that was sent costs more than these. */
+const RECORD_RETRY_MS = [200, 1_000, 3_000];
+
+/** The deliveries of one channel. Never throws: what goes wrong is logged, and the rows say what is still to do. */
+export class DeliveryLane {
+  readonly #input: DeliveryLaneInput;
+  readonly #inFlight = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+  #claiming: Promise<void> | null = null;
+  #wokenMeanwhile = false;
+  #stopped = false;
+  #pausedUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(input: DeliveryLaneInput) {
+    this.#input = input;
+  }
+
+  /** Something may be due. Many calls at once cost one look. */
+  wake(): void {
+    if (this.#stopped) return;
+    if (this.#claiming !== null) {
+      this.#wokenMeanwhile = true;
+      return;
+    }
+    this.#claiming = this.#claim()
+      .catch((error: unknown) => {
+        this.#input.logger.error(
+          { err: error, channel: this.#input.channel.id },
+          'due cards could not be claimed',
+        );
+      })
+      .finally(() => {
+        this.#claiming = null;
+        const again = this.#wokenMeanwhile;
+        this.#wokenMeanwhile = false;
+        if (again) this.wake();
+      });
+  }
+
+  /** Takes nothing new and lets what is on its way finish; what is not back after `graceMs` is told to stop. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopped = true;
+    const cancel = this.#input.clock.setTimer(graceMs, () => this.#stopping.abort());
+    await this.#claiming;
+    await Promise.all(this.#inFlight);
+    cancel();
+  }
+
+  async #claim(): Promise<void> {
+    const { channel, outbox, clock } = this.#input;
+    const limit = MOST_IN_FLIGHT - this.#inFlight.size;
+    if (limit <= 0 || clock.monotonic() < this.#pausedUntil) return;
+    const claimedAt = clock.monotonic();
+    const claimed = await outbox.claim({ channel: channel.id, limit, leaseMs: LEASE_MS });
+    for (const due of claimed) {
+      const work = this.#deliver(due, claimedAt + LEASE_MS - LEASE_MARGIN_MS - SEND_TIMEOUT_MS)
+        .catch((error: unknown) => this.#logFailed(due, error))
+        .finally(() => {
+          this.#inFlight.delete(work);
+          // A place is free, and this card may already have to show something newer.
+          this.wake();
+        });
+      this.#inFlight.add(work);
+    }
+  }
+
+  async #deliver(due: DueDelivery, beginBefore: number): Promise<void> {
+    const { outbox, metrics, clock, logger, onGaveUp } = this.#input;
+    if (this.#stopped) return outbox.release(due);
+    const signal = this.#stopping.signal;
+    const { result, pauseMs } = await deliverCard({
+      ...this.#input,
+      due,
+      beginBefore,
+      timeoutMs: SEND_TIMEOUT_MS,
+      signal,
+    }).catch((error: unknown) => this.#notBegun(due, error));
+    if (pauseMs !== null) this.#pausedUntil = clock.monotonic() + Math.min(pauseMs, LONGEST_PAUSE_MS);
+    if (result === null) return;
+    metrics.delivered({ channel: due.channel, result: result.kind });
+    if ('error' in result) {
+      const { kind, error } = result;
+      logger.warn(
+        { delivery: due.id, confirmation: due.confirmationId, channel: due.channel, result: kind, error },
+        'a card was not delivered',
+      );
+    }
+    await this.#record(due, result);
+    if (result.kind === 'gave-up') onGaveUp(due.confirmationId);
+  }
+
+  /** Nothing went out. Tried again later, never at once: what fails for this card may fail for ever. */
+  #notBegun(due: DueDelivery, error: unknown): Delivered {
+    this.#logFailed(due, error);
+    const { failedAttempts } = due;
+    const retryInMs = retryDelayMs({ failedAttempts, retryAfterMs: null, random: this.#input.random });
+    return { result: { kind: 'retry', error: 'internal', retryInMs }, pauseMs: null };
+  }
+
+  async #record(due: DueDelivery, result: DeliveryResult): Promise<void> {
+    for (const waitMs of RECORD_RETRY_MS) {
+      try {
+        return await this.#input.outbox.record({ due, result });
+      } catch (error) {
+        this.#logFailed(due, error);
+        await sleep(this.#input.clock, waitMs);
+      }
+    }
+    await this.#input.outbox.record({ due, result });
+  }
+
+  #logFailed(due: DueDelivery, error: unknown): void {
+    this.#input.logger.error(
+      { err: error, delivery: due.id, channel: due.channel },
+      'a delivery failed inside',
+    );
+  }
+}

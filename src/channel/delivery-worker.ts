@@ -1,0 +1,108 @@
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import type { ConfirmationId } from '../ids.ts';
+import type { CardSource } from './card-source.ts';
+import type { Channel } from './channel.ts';
+import { DeliveryLane } from './delivery-lane.ts';
+import type { DeliveryMetrics } from './delivery-metrics.ts';
+import type { DeliveryOutbox, UndeliverableReason } from './delivery-outbox.ts';
+
+export interface DeliveryWorkerInput {
+  readonly outbox: DeliveryOutbox;
+  readonly cards: CardSource;
+  readonly channels: readonly Channel[];
+  readonly wakeUps: DeliveryWakeUps;
+  /**
+   * Closes a request of which no card reached anybody. Checks again, holding the rows, that it is pending, that
+   * nobody voted and that nothing stands or may stand in a chat; false where that is no longer so.
+   */
+  readonly closeUndeliverable: (input: {
+    readonly id: ConfirmationId;
+    readonly reason: UndeliverableReason;
+  }) => Promise<boolean>;
+  readonly metrics: DeliveryMetrics;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** From 0 up to 1; spreads retries. Default `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** Tells that a card may be due. Each returned function ends its subscription. */
+export interface DeliveryWakeUps {
+  onDelivery(run: () => void): () => void;
+  /** Wake-ups may have been lost. */
+  onReconnect(run: () => void): () => void;
+}
+
+/** The safety net under lost wake-ups, and how late a retry can be. */
+const POLL_MS = 1_000;
+const UNDELIVERABLE_CHECK_MS = 5_000;
+/** How long a stop waits for platforms before it aborts; their answers are then `uncertain`. */
+const STOP_GRACE_MS = 5_000;
+
+/**
+ * Brings every card to the chats and to its newest state. Any number of processes may run one: the rows are leased.
+ * Nothing here waits for a person, holds a database connection while a platform works, or ends the process.
+ */
+export class DeliveryWorker {
+  readonly #input: DeliveryWorkerInput;
+  readonly #lanes: readonly DeliveryLane[];
+  readonly #closing = new Set<Promise<void>>();
+  #unsubscribe: readonly (() => void)[] = [];
+  #cancelPoll: () => void = () => {};
+  #checkDueAt = Number.NEGATIVE_INFINITY;
+  #stopped = false;
+
+  constructor(input: DeliveryWorkerInput) {
+    this.#input = input;
+    const random = input.random ?? Math.random;
+    this.#lanes = input.channels.map(
+      (channel) =>
+        new DeliveryLane({ ...input, channel, random, onGaveUp: (id) => this.#closeUndeliverable(id) }),
+    );
+  }
+
+  start(): void {
+    const { wakeUps } = this.#input;
+    this.#unsubscribe = [wakeUps.onDelivery(() => this.#wake()), wakeUps.onReconnect(() => this.#wake())];
+    this.#poll();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancelPoll();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    await Promise.all(this.#lanes.map((lane) => lane.stop(STOP_GRACE_MS)));
+    await Promise.all(this.#closing);
+  }
+
+  #poll(): void {
+    if (this.#stopped) return;
+    this.#wake();
+    const now = this.#input.clock.monotonic();
+    if (now >= this.#checkDueAt && this.#closing.size === 0) {
+      this.#checkDueAt = now + UNDELIVERABLE_CHECK_MS;
+      this.#closeUndeliverable();
+    }
+    this.#cancelPoll = this.#input.clock.setTimer(POLL_MS, () => this.#poll());
+  }
+
+  #wake(): void {
+    for (const lane of this.#lanes) lane.wake();
+  }
+
+  /** One request, or every one that time or refusals have made undeliverable. */
+  #closeUndeliverable(confirmation?: ConfirmationId): void {
+    const { outbox, logger, closeUndeliverable } = this.#input;
+    const work = (async () => {
+      for (const { confirmationId, reason } of await outbox.undeliverable(confirmation)) {
+        if (await closeUndeliverable({ id: confirmationId, reason })) {
+          logger.warn({ confirmation: confirmationId, reason }, 'nobody could be asked');
+        }
+      }
+    })()
+      .catch((error: unknown) => logger.error({ err: error }, 'undeliverable requests could not be closed'))
+      .finally(() => this.#closing.delete(work));
+    this.#closing.add(work);
+  }
+}

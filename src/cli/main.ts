@@ -1,0 +1,64 @@
+#!/usr/bin/env node
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { packageRoot } from '../package-root.ts';
+
+/** Exit codes: 0 stopped in order, 2 the configuration is wrong, 1 anything else. */
+const { version } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
+
+const program = new Command('countersign')
+  .description('A human-approval gate for agents, in the chat people already use.')
+  .version(version)
+  .exitOverride();
+
+const configOption = ['-c, --config <file>', 'the configuration', 'countersign.yaml'] as const;
+
+program
+  .command('serve')
+  .description('run the service')
+  .option(...configOption)
+  .action(async ({ config }: { config: string }) => {
+    const { serve } = await import('./serve.ts');
+    process.exitCode = await serve({ configFile: config });
+  });
+
+program
+  .command('demo')
+  .description('run everything on loopback: the service, both chats, an agent, a payment system')
+  .option('--auto', 'play the whole story without anybody, print it, and exit')
+  .option('--port <port>', 'port of the page; 0 is any free port', '8788')
+  .action(async ({ auto, port }: { auto?: boolean; port: string }) => {
+    const { demo } = await import('../demo/demo.ts');
+    process.exitCode = await demo({ auto: auto ?? false, port: Number(port) });
+  });
+
+program
+  .command('doctor')
+  .description('check the configuration, the database and each channel, and say what to mend')
+  .option(...configOption)
+  .action(async ({ config }: { config: string }) => {
+    const { doctor } = await import('./doctor.ts');
+    process.exitCode = await doctor({ configFile: config });
+  });
+
+const audit = program.command('audit').description('the record');
+audit
+  .command('verify')
+  .description('recompute both chains; exits 0 when nothing was changed, 1 when something was')
+  .option(...configOption)
+  .action(async ({ config }: { config: string }) => {
+    const { auditVerify } = await import('./audit-verify.ts');
+    process.exitCode = await auditVerify({ configFile: config });
+  });
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.exitCode = isUsage(error) ? error.exitCode : 1;
+  if (!isUsage(error)) console.error(error instanceof Error ? error.message : String(error));
+}
+
+function isUsage(error: unknown): error is { readonly exitCode: number } {
+  return error instanceof Error && 'exitCode' in error && typeof error.exitCode === 'number';
+}

@@ -1,0 +1,40 @@
+import { compileGlob, globsOverlap } from '../glob.ts';
+import type { ConfigPath } from './config-fault.ts';
+import type { Draft } from './draft.ts';
+import type { FaultCollector } from './fault-collector.ts';
+import { nearest } from './schema-faults.ts';
+
+/**
+ * A policy's pattern has to match a connector's tool, or share a name with a pattern of `externalTools`. One that
+ * does not is a gate that was misspelt, and what it should have stopped runs. For an agent it only means that the
+ * agent has fewer tools than was thought.
+ */
+export function checkToolPatterns(draft: Draft, collector: FaultCollector): void {
+  const { tools, externalTools } = draft.names;
+  const known = [...tools.map(({ name }) => name), ...externalTools];
+  const isKnown = (pattern: string): boolean => known.some((name) => globsOverlap(pattern, name));
+  const message = (pattern: string): string =>
+    `matches neither a connector's tool nor externalTools: ${pattern}${nearest(pattern, known)}`;
+
+  for (const { path, value } of draft.policies)
+    for (const [at, pattern] of unknownAmong(path, value.tools, isKnown))
+      collector.fault(at, message(pattern));
+  for (const { path, value } of draft.agents)
+    for (const [at, pattern] of unknownAmong(path, value.tools, isKnown))
+      collector.warning(at, message(pattern));
+  for (const [index, pattern] of externalTools.entries()) {
+    const own = tools.find(({ name }) => compileGlob(pattern).matches(name));
+    if (own !== undefined)
+      collector.warning(
+        ['externalTools', index],
+        `also matches ${own.name}, which a connector has; that one counts`,
+      );
+  }
+}
+
+const unknownAmong = (
+  path: ConfigPath,
+  patterns: readonly string[],
+  isKnown: (pattern: string) => boolean,
+): [ConfigPath, string][] =>
+  patterns.flatMap((pattern, index) => (isKnown(pattern) ? [] : [[[...path, 'tools', index], pattern]]));

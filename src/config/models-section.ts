@@ -1,0 +1,9 @@
+import { z } from 'zod';
+import type { ModelConfig } from './config.ts';
+import { httpUrl, text } from './settings.ts';
+
+export const modelSchema: z.ZodType<ModelConfig> = z.strictObject({
+  baseUrl: httpUrl,
+  apiKey: text,
+  model: text.max(200),
+});

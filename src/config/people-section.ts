@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import type { AnyChannelKind, ChannelIdentity } from '../channel/channel-kind.ts';
+import { personId } from '../ids.ts';
+import { PERSON_ROLES, type PersonConfig } from './config.ts';
+import { flag, id, secretKey, text } from './settings.ts';
+
+const ownKeys = {
+  id: id.transform(personId),
+  name: text.max(100),
+  active: flag.default(true),
+  groups: z.array(text.max(64)).default([]),
+  roles: z.array(z.enum(PERSON_ROLES)).default([]),
+  consoleKey: secretKey.nullable().default(null),
+};
+const ownSchema = z.object(ownKeys);
+
+/** A person, with the kinds of channels they can be reached through. */
+export interface PersonEntry {
+  readonly person: PersonConfig;
+  readonly channelKinds: readonly string[];
+}
+
+/** An entry of `people`: beside its own keys, one for each kind of channel, with the person's account there. */
+export function personSchema(channelKinds: readonly AnyChannelKind[]): z.ZodType<PersonEntry> {
+  const accounts = Object.fromEntries(channelKinds.map(({ kind, identity }) => [kind, identity.optional()]));
+  return z.strictObject({ ...ownKeys, ...accounts }).transform((entry) => {
+    const found = channelKinds.flatMap(({ kind }) => {
+      const identity = (entry as Readonly<Record<string, unknown>>)[kind];
+      return identity === undefined ? [] : [{ kind, identity: identity as ChannelIdentity }];
+    });
+    return {
+      person: { ...ownSchema.parse(entry), identities: found.map(({ identity }) => identity) },
+      channelKinds: found.map(({ kind }) => kind),
+    };
+  });
+}

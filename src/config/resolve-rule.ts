@@ -1,0 +1,66 @@
+import { channelId, type PersonId, personId } from '../ids.ts';
+import type { PolicyRule } from './config.ts';
+import type { ConfigPath } from './config-fault.ts';
+import type { Draft } from './draft.ts';
+import type { FaultCollector } from './fault-collector.ts';
+import type { RuleEntry } from './policies-section.ts';
+import { nearest } from './schema-faults.ts';
+
+/**
+ * Puts people in the place of `person:` and `group:` (each once, active ones only) and every channel in the place of
+ * none, and reports names that nobody has.
+ */
+export function resolveRule(
+  draft: Draft,
+  path: ConfigPath,
+  rule: RuleEntry,
+  collector: FaultCollector,
+  /** Whether any call could come under the rule. */
+  gates: boolean,
+): PolicyRule {
+  const channels = draft.names.channels.map(({ name }) => name);
+  for (const [index, channel] of (rule.channels ?? []).entries())
+    if (!channels.includes(channel))
+      collector.fault(
+        [...path, 'channels', index],
+        `names a channel that is not there: ${channel}${nearest(channel, channels)}`,
+      );
+  if (rule.channels?.length === 0) collector.fault([...path, 'channels'], 'is empty: nobody would be asked');
+  else if (channels.length === 0 && gates)
+    collector.fault(path, 'has nowhere to ask: no channel is configured');
+  return {
+    approvers: approversOf(draft, path, rule, collector),
+    quorum: rule.quorum,
+    allowSelfApproval: rule.allowSelfApproval,
+    channels: [...new Set(rule.channels ?? channels)].map(channelId),
+    decideWithinMs: rule.decideWithin,
+    executeWithinMs: rule.executeWithin,
+    outcomeWithinMs: rule.outcomeWithin,
+    deliveryTimeoutMs: rule.deliveryTimeout,
+    reason: rule.reason,
+  };
+}
+
+function approversOf(
+  { people, names }: Draft,
+  path: ConfigPath,
+  rule: RuleEntry,
+  collector: FaultCollector,
+): readonly PersonId[] {
+  const known = { person: names.people.map(({ name }) => name), group: names.groups };
+  const found = new Set<PersonId>();
+  for (const [index, { kind, name }] of rule.approvers.entries()) {
+    const place = [...path, 'approvers', index];
+    if (!known[kind].includes(name)) {
+      collector.fault(place, `names a ${kind} that is not there: ${name}${nearest(name, known[kind])}`);
+      continue;
+    }
+    const members = people
+      .map(({ value }) => value.person)
+      .filter((person) => (kind === 'person' ? person.id === personId(name) : person.groups.includes(name)));
+    const active = members.filter((person) => person.active);
+    if (active.length === 0 && members.length > 0) collector.warning(place, 'names nobody who is active');
+    for (const person of active) found.add(person.id);
+  }
+  return [...found];
+}

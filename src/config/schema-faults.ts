@@ -1,0 +1,96 @@
+import { closest } from 'fastest-levenshtein';
+import type { z } from 'zod';
+import type { ConfigPath } from './config-fault.ts';
+import { knownKeysAt } from './known-keys.ts';
+import { NOT_AVAILABLE, UNBUILT_KEYS } from './unbuilt-keys.ts';
+import type { YamlSource } from './yaml-source.ts';
+
+/**
+ * Checks `value`, which stands at `path` of the file, against `schema`, and reports all that is wrong with it.
+ * Null where something is.
+ */
+export function checkShape<Output>(
+  source: YamlSource,
+  path: ConfigPath,
+  schema: z.ZodType<Output>,
+  value: unknown,
+): Output | null {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  for (const issue of result.error.issues) reportIssue(source, path, schema, value, issue);
+  return null;
+}
+
+function reportIssue(
+  source: YamlSource,
+  path: ConfigPath,
+  schema: z.ZodType,
+  value: unknown,
+  issue: z.core.$ZodIssue,
+): void {
+  const inside = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step));
+  const place = [...path, ...inside];
+  if (issue.code === 'unrecognized_keys') {
+    const known = knownKeysAt(schema, inside);
+    for (const key of issue.keys) source.collector.fault([...place, key], unknownKeyMessage(key, known));
+    return;
+  }
+  const variable = source.emptyVariable(place);
+  // Where the expansion itself was at fault, that has been said.
+  if (variable === '') return;
+  if (valueAt(value, inside) === undefined) {
+    const reason = variable === null ? '' : `, and the environment variable ${variable} is empty`;
+    source.collector.fault(place, `is required${reason}`);
+    return;
+  }
+  source.collector.fault(place, messageOf(issue));
+}
+
+function unknownKeyMessage(key: string, known: readonly string[]): string {
+  if (UNBUILT_KEYS.has(key)) return NOT_AVAILABLE;
+  return `is not a known key${nearest(key, known)}`;
+}
+
+/** `; did you mean tools?`, or nothing where there is nothing to choose from. */
+export const nearest = (name: string, known: readonly string[]): string =>
+  known.length === 0 ? '' : `; did you mean ${closest(name.slice(0, 100), known)}?`;
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'text (in quotes, where it reads like a number)',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a mapping',
+  record: 'a mapping',
+};
+
+// Never the value itself: it may be a secret that stands in the wrong place.
+function messageOf(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `has to be ${KINDS[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return `has to be ${issue.values.join(' or ')}`;
+    case 'too_small':
+      if (issue.origin === 'string')
+        return issue.minimum === 1 ? 'is empty' : `is shorter than ${issue.minimum} characters`;
+      return issue.origin === 'array'
+        ? `needs at least ${issue.minimum} of them`
+        : `has to be at least ${issue.minimum}`;
+    case 'too_big':
+      if (issue.origin === 'string') return `is longer than ${issue.maximum} characters`;
+      return `has to be at most ${issue.maximum}`;
+    default:
+      return issue.message;
+  }
+}
+
+function valueAt(value: unknown, path: ConfigPath): unknown {
+  let found = value;
+  for (const step of path) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return undefined;
+    found = (found as Record<string | number, unknown>)[step];
+  }
+  return found;
+}

@@ -1,0 +1,174 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { AuditReader } from '../audit/audit-reader.ts';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config/config.ts';
+import type { ConfirmationService } from '../confirmation/confirmation-service.ts';
+import type { Authenticator } from '../http/authenticator.ts';
+import type { FailedProofs } from '../http/failed-proofs.ts';
+import type { HttpApp } from '../http/http-app.ts';
+import type { PersonPrincipal } from '../http/principal.ts';
+import type { Visibility } from '../http/visibility.ts';
+import { parseConfirmationId } from '../ids.ts';
+import type { Locale } from '../locale.ts';
+import { CONSOLE_TEXTS } from './console-texts.ts';
+import { html } from './html.ts';
+import { page, steppingStone } from './layout.ts';
+import { pageLocale } from './page-locale.ts';
+import { requestPage } from './request-page.ts';
+import { isFromElsewhere, isSameOrigin } from './same-origin.ts';
+import { createSessions, type Sessions } from './sessions.ts';
+import { signInPage } from './sign-in-page.ts';
+import { STYLE } from './style.ts';
+
+export interface ConsolePorts {
+  readonly config: Config;
+  readonly confirmations: Pick<ConfirmationService, 'get' | 'deliveriesOf'>;
+  readonly audit: Pick<AuditReader, 'list'>;
+  readonly authenticator: Authenticator;
+  readonly visibility: Visibility;
+  readonly failedSignIns: FailedProofs;
+  readonly clock: Clock;
+}
+
+/** Events of one request that the page shows; no request has that many but by attack. */
+const MOST_EVENTS = 200;
+
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/** `GET /requests/{id}`: the page that cards link to, and signing in to it with a person's own key. */
+export function consoleRoutes(app: HttpApp, ports: ConsolePorts): void {
+  const { config } = ports;
+  const https = config.publicUrl?.startsWith('https:') ?? false;
+  const sessions = createSessions({ people: config.people, clock: ports.clock, https });
+  acceptForms(app);
+  app.addHook('onSend', async (_request, reply) => {
+    reply.header('content-security-policy', CONTENT_SECURITY_POLICY);
+  });
+
+  app.get('/console.css', { schema: { hide: true } }, async (_request, reply) =>
+    reply.type('text/css; charset=utf-8').header('cache-control', 'max-age=3600').send(STYLE),
+  );
+
+  const schema = { hide: true, params: z.object({ id: z.string() }) };
+
+  app.get('/requests/:id', { schema }, async (request, reply) => {
+    const visit = visitOf(request, request.params.id, config);
+    if (!visit) return showMissing(request, reply, config);
+    const viewer = sessions.personOf(request.headers.cookie);
+    if (viewer) return showRequest(reply, visit, viewer, ports);
+    if (isFromElsewhere(request)) return send(reply, 200, steppingStone(visit));
+    return send(reply, 401, signInPage({ ...visit, error: null }));
+  });
+
+  app.post('/requests/:id/sign-in', { schema }, async (request, reply) => {
+    const visit = visitOf(request, request.params.id, config);
+    if (!visit) return showMissing(request, reply, config);
+    const result = await signIn(request, visit.locale, sessions, ports);
+    if (result.kind === 'refused') {
+      return send(reply, result.status, signInPage({ ...visit, error: result.message }));
+    }
+    return reply.header('set-cookie', result.cookie).redirect(`${visit.path}?lang=${visit.locale}`, 303);
+  });
+
+  app.post('/requests/:id/sign-out', { schema }, async (request, reply) => {
+    const visit = visitOf(request, request.params.id, config);
+    if (!visit) return showMissing(request, reply, config);
+    if (isSameOrigin(request, config.publicUrl)) reply.header('set-cookie', sessions.clear);
+    return reply.redirect(`${visit.path}?lang=${visit.locale}`, 303);
+  });
+}
+
+type Visit = NonNullable<ReturnType<typeof visitOf>>;
+
+/** Null: the address holds no id. Only a checked id ever becomes part of a path on the page. */
+function visitOf(request: FastifyRequest, idText: string, config: Config) {
+  const id = parseConfirmationId(idText);
+  return id && { id, path: `/requests/${id}`, locale: localeOf(request, config) };
+}
+
+function localeOf(request: FastifyRequest, config: Config): Locale {
+  const { lang } = z.object({ lang: z.string().optional().catch(undefined) }).parse(request.query);
+  return pageLocale({
+    asked: lang,
+    acceptLanguage: request.headers['accept-language'],
+    fallback: config.locale,
+  });
+}
+
+async function showRequest(
+  reply: FastifyReply,
+  { id, path, locale }: Visit,
+  viewer: PersonPrincipal,
+  { config, confirmations, visibility, audit }: ConsolePorts,
+): Promise<FastifyReply> {
+  const request = await confirmations.get(id);
+  if (!request || !(await visibility.ofConfirmation(viewer, request))) {
+    return send(reply, 404, missingPage(locale, path, viewer.person.name));
+  }
+  const [deliveries, record] = await Promise.all([
+    confirmations.deliveriesOf([id]),
+    audit.list({ confirmation: id, limit: MOST_EVENTS }),
+  ]);
+  const shown = requestPage({
+    request,
+    deliveries: deliveries.get(id) ?? [],
+    record,
+    viewer: viewer.person,
+    locale,
+    timeZone: config.timeZone,
+    publicUrl: config.publicUrl ?? '',
+    path,
+  });
+  return send(reply, 200, shown);
+}
+
+type SignIn =
+  | { readonly kind: 'signed-in'; readonly cookie: string }
+  | { readonly kind: 'refused'; readonly status: number; readonly message: string };
+
+async function signIn(
+  request: FastifyRequest,
+  locale: Locale,
+  sessions: Sessions,
+  { config, authenticator, failedSignIns }: ConsolePorts,
+): Promise<SignIn> {
+  const texts = CONSOLE_TEXTS[locale];
+  const refuse = (status: number, message: string): SignIn => ({ kind: 'refused', status, message });
+  if (!isSameOrigin(request, config.publicUrl)) return refuse(403, texts.otherOrigin);
+  const verdict = await failedSignIns.verdict(request);
+  if (verdict.limited) return refuse(429, texts.tooMany(verdict.retryAfterSeconds));
+
+  const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
+  const principal = authenticator.principalOf((form.get('key') ?? '').trim());
+  if (!principal) {
+    await failedSignIns.count(request);
+    return refuse(401, texts.wrongKey);
+  }
+  if (principal.type === 'key') return refuse(403, texts.notAPerson);
+  const cookie = sessions.issue(principal);
+  return cookie === null ? refuse(403, texts.inactive) : { kind: 'signed-in', cookie };
+}
+
+const showMissing = (request: FastifyRequest, reply: FastifyReply, config: Config): FastifyReply =>
+  send(reply, 404, missingPage(localeOf(request, config), '/requests', null));
+
+const missingPage = (locale: Locale, path: string, signedInAs: string | null): string =>
+  page(
+    { locale, path, title: CONSOLE_TEXTS[locale].title, signedInAs },
+    html`<section><p>${CONSOLE_TEXTS[locale].notFound}</p></section>`,
+  );
+
+const send = (reply: FastifyReply, status: number, markup: string): FastifyReply =>
+  reply.code(status).type('text/html; charset=utf-8').header('cache-control', 'no-store').send(markup);
+
+/** Forms of our own pages only: small, and nothing but fields. */
+function acceptForms(app: HttpApp): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: 4096 },
+    async (_request: FastifyRequest, body: string) => new URLSearchParams(body),
+  );
+}

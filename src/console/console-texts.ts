@@ -1,0 +1,166 @@
+import type { AuditKind } from '../audit/audit-event.ts';
+import type { Locale } from '../locale.ts';
+
+/** Every word that the pages say by themselves; what cards say too comes from the card's texts. */
+export interface ConsoleTexts {
+  readonly title: string;
+  readonly signIn: string;
+  readonly signInAbout: string;
+  readonly key: string;
+  readonly signedInAs: (name: string) => string;
+  readonly signOut: string;
+  readonly wrongKey: string;
+  readonly notAPerson: string;
+  readonly inactive: string;
+  readonly tooMany: (seconds: number) => string;
+  readonly otherOrigin: string;
+  readonly notFound: string;
+  readonly goOn: string;
+  readonly readOnly: string;
+  readonly hidden: string;
+  readonly empty: string;
+  readonly sections: Readonly<
+    Record<'arguments' | 'facts' | 'outcome' | 'votes' | 'deliveries' | 'binding' | 'record', string>
+  >;
+  readonly fields: Readonly<
+    Record<
+      'id' | 'tool' | 'toolVersion' | 'digest' | 'callId' | 'approvers' | 'owner' | 'created' | 'executeBy',
+      string
+    >
+  >;
+  readonly verdicts: Readonly<Record<'approve' | 'reject', string>>;
+  readonly viaApi: string;
+  readonly deliveryStates: Readonly<Record<'queued' | 'sent' | 'uncertain' | 'failed', string>>;
+  readonly recordLater: string;
+  readonly recordMore: string;
+  readonly kinds: Readonly<Partial<Record<AuditKind, string>>>;
+  readonly otherLanguage: string;
+}
+
+export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
+  'zh-CN': {
+    title: '审批请求',
+    signIn: '登录',
+    signInAbout: '请用您自己的密钥登录，查看这份请求的全部内容。',
+    key: '个人密钥',
+    signedInAs: (name) => `已登录：${name}`,
+    signOut: '退出',
+    wrongKey: '没有人使用这个密钥。',
+    notAPerson: '这是程序用的密钥。查看页面需要本人的密钥。',
+    inactive: '该人员已停用。',
+    tooMany: (seconds) => `尝试次数过多，请 ${seconds} 秒后再试。`,
+    otherOrigin: '表单不是从本页面提交的，请重新打开链接再登录。',
+    notFound: '没有这份请求，或者您无权查看。',
+    goOn: '继续',
+    readOnly: '此页仅供查看。请在卡片上审批。',
+    hidden: '含有看不见的字符',
+    empty: '无',
+    sections: {
+      arguments: '参数（全部）',
+      facts: '请求',
+      outcome: '结果',
+      votes: '表决',
+      deliveries: '卡片发送',
+      binding: '核对',
+      record: '审计记录',
+    },
+    fields: {
+      id: '请求编号',
+      tool: '工具',
+      toolVersion: '工具版本',
+      digest: '摘要',
+      callId: '调用编号',
+      approvers: '审批人',
+      owner: '代理负责人',
+      created: '发起时间',
+      executeBy: '执行期限',
+    },
+    verdicts: { approve: '批准', reject: '拒绝' },
+    viaApi: '接口',
+    deliveryStates: { queued: '待发送', sent: '已发送', uncertain: '不确定是否送达', failed: '发送失败' },
+    recordLater: '记录会在数秒内出现。',
+    recordMore: '还有更多记录，请通过审计接口查看。',
+    kinds: {
+      'confirmation.requested': '发起请求',
+      'confirmation.decided': '作出决定',
+      'vote.cast': '表决',
+      'vote.refused': '表决被拒绝',
+      'card.delivered': '卡片已发送',
+      'card.failed': '卡片发送失败',
+      'grant.claimed': '领取执行权',
+      'grant.refused': '领取执行权被拒绝',
+      'grant.revoked': '撤回执行权',
+      'grant.lapsed': '执行权过期',
+      'outcome.recorded': '记录执行结果',
+      'outcome.settled': '人工确认执行结果',
+      'tool.executed': '工具已执行',
+      'callback.refused': '回调被拒绝',
+    },
+    otherLanguage: 'English',
+  },
+  'en-US': {
+    title: 'Approval request',
+    signIn: 'Sign in',
+    signInAbout: 'Sign in with your own key to see everything about this request.',
+    key: 'Your key',
+    signedInAs: (name) => `Signed in: ${name}`,
+    signOut: 'Sign out',
+    wrongKey: 'Nobody has this key.',
+    notAPerson: "This is a program's key. The page needs a person's own.",
+    inactive: 'This person is not active.',
+    tooMany: (seconds) => `Too many attempts. Try again in ${seconds} seconds.`,
+    otherOrigin: 'The form was not sent from this page. Open the link again and sign in.',
+    notFound: 'There is no such request, or you may not see it.',
+    goOn: 'Go on',
+    readOnly: 'This page is for reading. Decide on the card.',
+    hidden: 'holds characters that cannot be seen',
+    empty: 'none',
+    sections: {
+      arguments: 'Arguments, all of them',
+      facts: 'Request',
+      outcome: 'What became of it',
+      votes: 'Votes',
+      deliveries: 'Cards sent',
+      binding: 'To compare',
+      record: 'The record',
+    },
+    fields: {
+      id: 'Request id',
+      tool: 'Tool',
+      toolVersion: 'Tool version',
+      digest: 'Digest',
+      callId: 'Call id',
+      approvers: 'Approvers',
+      owner: "Agent's owner",
+      created: 'Asked at',
+      executeBy: 'Run by',
+    },
+    verdicts: { approve: 'Approve', reject: 'Reject' },
+    viaApi: 'API',
+    deliveryStates: {
+      queued: 'waiting to be sent',
+      sent: 'sent',
+      uncertain: 'may not have arrived',
+      failed: 'could not be sent',
+    },
+    recordLater: 'Events appear within seconds.',
+    recordMore: 'There are more events; the audit API has them all.',
+    kinds: {
+      'confirmation.requested': 'Requested',
+      'confirmation.decided': 'Decided',
+      'vote.cast': 'Vote',
+      'vote.refused': 'Vote refused',
+      'card.delivered': 'Card sent',
+      'card.failed': 'Card could not be sent',
+      'grant.claimed': 'Grant claimed',
+      'grant.refused': 'Grant refused',
+      'grant.revoked': 'Grant withdrawn',
+      'grant.lapsed': 'Grant lapsed',
+      'outcome.recorded': 'Outcome recorded',
+      'outcome.settled': 'Outcome settled by a person',
+      'tool.executed': 'Tool executed',
+      'callback.refused': 'Callback refused',
+    },
+    otherLanguage: '中文',
+  },
+};

@@ -1,0 +1,164 @@
+import type { AuditEvent } from '../audit/audit-event.ts';
+import { type VisibleText, visibleText } from '../channel/visible-text.ts';
+import { argumentText } from '../confirmation/argument-text.ts';
+import { cardFacts, cardOutcome } from '../confirmation/card-facts.ts';
+import { cardOf, cardStateOf } from '../confirmation/card-of.ts';
+import { CARD_TEXTS } from '../confirmation/card-texts.ts';
+import type { ConfirmationRequest, PersonRef } from '../confirmation/confirmation-request.ts';
+import type { DeliveryRecord } from '../confirmation/delivery-record.ts';
+import { leavesOf } from '../confirmation/json-pointer.ts';
+import { zonedTime } from '../confirmation/zoned-time.ts';
+import type { Locale } from '../locale.ts';
+import { CONSOLE_TEXTS, type ConsoleTexts } from './console-texts.ts';
+import { type Content, type Html, html } from './html.ts';
+import { page } from './layout.ts';
+
+export interface RequestPageInput {
+  readonly request: ConfirmationRequest;
+  readonly deliveries: readonly DeliveryRecord[];
+  readonly record: { readonly items: readonly AuditEvent[]; readonly nextCursor: string | null };
+  readonly viewer: PersonRef;
+  readonly locale: Locale;
+  readonly timeZone: string;
+  readonly publicUrl: string;
+  readonly path: string;
+}
+
+/** Everything about one request, in full: what a card had to leave out stands here. Nothing can be done on it. */
+export function requestPage(input: RequestPageInput): string {
+  const { request, locale, timeZone } = input;
+  const texts = CONSOLE_TEXTS[locale];
+  const cardTexts = CARD_TEXTS[locale];
+  const card = cardOf({ request, locale, timeZone, publicUrl: input.publicUrl });
+  const time = (at: Date) => html`<time datetime="${at.toISOString()}">${zonedTime(at, timeZone)}</time>`;
+  return page(
+    { locale, path: input.path, title: card.title, signedInAs: visibleText(input.viewer.name).text },
+    html`<section>
+<p class="state ${cardStateOf(request)}">${cardTexts.states[cardStateOf(request)]}</p>
+<h1>${card.title}</h1>
+<p class="code" title="${cardTexts.facts.code}">${request.verificationCode}</p>
+${
+  request.requesterNamedByAgent &&
+  html`<p class="warning">${cardTexts.warnings.requesterNamedByAgent(visibleText(request.requester.name).text)}</p>`
+}
+${request.summary !== null && html`<p>${cardTexts.agentSays(visibleText(request.summary).text)}</p>`}
+<p class="soft">${texts.readOnly}</p>
+</section>
+${section(texts.sections.arguments, argumentList(input, texts))}
+${section(
+  texts.sections.facts,
+  html`<dl>
+${field(texts.fields.tool, visible(visibleText(request.tool), texts))}
+${cardFacts(request, { texts: cardTexts, timeZone }).map(({ label, value }) => field(label, value))}
+${field(texts.fields.owner, request.agentOwner ?? texts.empty)}
+${field(texts.fields.approvers, people(request.approvers))}
+${field(texts.fields.created, time(request.createdAt))}
+${request.callId !== null && field(texts.fields.callId, visible(visibleText(request.callId), texts))}
+</dl>`,
+)}
+${request.status !== 'pending' && section(texts.sections.outcome, outcomeList(request, input, time))}
+${section(
+  texts.sections.votes,
+  list(
+    request.votes.map(
+      (vote) =>
+        html`${person(vote.person)} · ${texts.verdicts[vote.verdict]} · ${vote.channel === 'api' ? texts.viaApi : vote.channel} · ${time(vote.at)}${
+          vote.reason !== null && html`<br>“${visible(visibleText(vote.reason), texts)}”`
+        }`,
+    ),
+    texts,
+  ),
+)}
+${section(
+  texts.sections.deliveries,
+  list(
+    input.deliveries.map(
+      ({ channel, state, messageIds, at, error }) =>
+        html`${channel} · ${texts.deliveryStates[state]} · ${time(at)}${messageIds.map((id) => html` · <code>${id}</code>`)}${
+          error !== null && html`<br><span class="soft">${visibleText(error).text}</span>`
+        }`,
+    ),
+    texts,
+  ),
+)}
+${section(
+  texts.sections.binding,
+  html`<dl>
+${field(texts.fields.digest, html`<code>${request.argsDigest}</code>`)}
+${field(texts.fields.toolVersion, html`<code>${request.toolVersion ?? texts.empty}</code>`)}
+${field(texts.fields.id, html`<code>${request.id}</code>`)}
+</dl>`,
+)}
+${section(texts.sections.record, recordList(input, texts, time))}`,
+  );
+}
+
+type Time = (at: Date) => Html;
+
+/** Each argument with its JSON Pointer, uncut; where something could not be seen it says so beside it. */
+function argumentList({ request, locale }: RequestPageInput, texts: ConsoleTexts): Html {
+  const decisive = new Set(request.decisiveFields.map(({ pointer }) => pointer));
+  const leaves = [...leavesOf(request.args)].filter(([pointer]) => pointer !== '');
+  if (leaves.length === 0) return html`<p class="soft">${CARD_TEXTS[locale].noArguments}</p>`;
+  const inOrder = [
+    ...leaves.filter(([pointer]) => decisive.has(pointer)),
+    ...leaves.filter(([pointer]) => !decisive.has(pointer)),
+  ];
+  return html`<dl>${inOrder.map(
+    ([pointer, value]) =>
+      html`<dt>${visible(visibleText(pointer), texts)}</dt><dd class="value">${visible(visibleText(argumentText(value)), texts)}</dd>`,
+  )}</dl>`;
+}
+
+/** As on the card, but reason and detail are not cut here. */
+function outcomeList(
+  request: ConfirmationRequest & { readonly status: Exclude<ConfirmationRequest['status'], 'pending'> },
+  { locale, timeZone }: RequestPageInput,
+  time: Time,
+): Html {
+  const cardTexts = CARD_TEXTS[locale];
+  const texts = CONSOLE_TEXTS[locale];
+  const full = new Map<string, string | null>([
+    [cardTexts.outcome.reason, request.decision.reason],
+    [
+      cardTexts.outcome.detail,
+      request.status === 'approved' && 'detail' in request.execution ? request.execution.detail : null,
+    ],
+  ]);
+  return html`<dl>
+${cardOutcome(request, { texts: cardTexts, timeZone }).map(({ label, value }) => {
+  const uncut = full.get(label);
+  return field(label, uncut ? html`“${visible(visibleText(uncut), texts)}”` : value);
+})}
+${request.status === 'approved' && field(texts.fields.executeBy, time(request.execution.executeBy))}
+</dl>`;
+}
+
+function recordList({ record }: RequestPageInput, texts: ConsoleTexts, time: Time): Html {
+  return html`${list(
+    record.items.map(
+      ({ seq, kind, at, actor }) =>
+        html`#${seq} · ${texts.kinds[kind] ?? kind} · ${visibleText(actor.name).text} · ${time(at)}`,
+    ),
+    texts,
+  )}<p class="soft">${record.nextCursor === null ? texts.recordLater : texts.recordMore}</p>`;
+}
+
+const section = (title: string, content: Content): Html =>
+  html`<section><h2>${title}</h2>${content}</section>`;
+
+const field = (label: string, value: Content): Html => html`<dt>${label}</dt><dd>${value}</dd>`;
+
+const list = (items: readonly Content[], texts: ConsoleTexts): Html =>
+  items.length === 0
+    ? html`<p class="soft">${texts.empty}</p>`
+    : html`<ul>${items.map((item) => html`<li>${item}</li>`)}</ul>`;
+
+/** In an element of its own, so that what is inside cannot reorder what stands around it. */
+const visible = ({ text, changed }: VisibleText, texts: ConsoleTexts): Html =>
+  html`<bdi>${text}</bdi>${changed && html` <span class="badge">⚠ ${texts.hidden}</span>`}`;
+
+const person = ({ id, name }: PersonRef): Html => html`${visibleText(name).text} (${id})`;
+
+const people = (persons: readonly PersonRef[]): Content =>
+  persons.map((one, index) => html`${index > 0 && ', '}${person(one)}`);

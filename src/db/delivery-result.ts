@@ -1,0 +1,129 @@
+import { eq, type SQL, sql } from 'drizzle-orm';
+import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
+import { assertNever } from '../assert-never.ts';
+import { type AuditKind, SYSTEM_ACTOR } from '../audit/audit-event.ts';
+import type { DeliveryResult, DueDelivery } from '../channel/delivery-outbox.ts';
+import type { JsonObject } from '../json.ts';
+import { appendAuditEvents } from './audit-store.ts';
+import type { Connection } from './database.ts';
+import { holdsLease } from './delivery-lease.ts';
+import { confirmations } from './schema/confirmations.ts';
+import { deliveries } from './schema/deliveries.ts';
+
+type DeliveryChanges = PgUpdateSetSource<typeof deliveries>;
+
+const CLOCK = sql`clock_timestamp()`;
+const NEVER = sql`'infinity'::timestamptz`;
+
+/**
+ * Writes one try's result with its audit event. The request is locked first, as everything that changes a request
+ * does: one order of locks, no deadlock with a decision made at this moment.
+ */
+export async function recordDeliveryResult(
+  connection: Connection,
+  due: DueDelivery,
+  result: DeliveryResult,
+): Promise<void> {
+  const [request] = await connection
+    .select({ runId: confirmations.runId })
+    .from(confirmations)
+    .where(eq(confirmations.id, due.confirmationId))
+    .for('update');
+  const held = await connection
+    .update(deliveries)
+    .set({ ...changesOf(due, result), leaseUntil: null })
+    .where(holdsLease(due))
+    .returning({ id: deliveries.id });
+  if (held.length === 0) {
+    // Another process took over after this one had stalled. A message that was sent exists nevertheless.
+    if (result.kind !== 'sent') return;
+    await connection.update(deliveries).set(keptMessage(result.messageId)).where(eq(deliveries.id, due.id));
+  }
+  const event = eventOf(due, result);
+  if (event === null) return;
+  await appendAuditEvents(connection, [
+    { ...event, confirmation: due.confirmationId, run: request?.runId ?? null, actor: SYSTEM_ACTOR },
+  ]);
+}
+
+function changesOf(due: DueDelivery, result: DeliveryResult): DeliveryChanges {
+  switch (result.kind) {
+    case 'sent':
+      return {
+        ...keptMessage(result.messageId),
+        // After a repeated send the message may be the earlier one, which shows an earlier version.
+        shownVersion: due.task === 'send' && due.attempt > 1 ? 0 : result.shown.version,
+      };
+    case 'updated':
+      return {
+        shownVersion: result.shown.version,
+        attempts: 0,
+        error: null,
+        at: CLOCK,
+        nextAttemptAt: CLOCK,
+      };
+    case 'uncertain':
+      return { ...notShown(due, result.error, STILL_UNCONFIRMED), nextAttemptAt: inMs(result.retryInMs) };
+    case 'retry':
+      return { ...notShown(due, result.error, didNotArrive(due)), nextAttemptAt: inMs(result.retryInMs) };
+    case 'gave-up':
+      return {
+        ...notShown(due, result.error, didNotArrive(due), 'failed'),
+        // A newer version that was asked for meanwhile deserves a try of its own.
+        nextAttemptAt: sql`case when ${deliveries.wantedVersion} > ${due.wantedVersion} then ${CLOCK} else ${NEVER} end`,
+      };
+    default:
+      return assertNever(result);
+  }
+}
+
+const keptMessage = (messageId: string): DeliveryChanges => ({
+  state: 'sent',
+  messageIds: sql`case when ${messageId} = any(${deliveries.messageIds}) then ${deliveries.messageIds}
+                  else array_append(${deliveries.messageIds}, ${messageId}) end`,
+  unconfirmedSends: sql`greatest(${deliveries.unconfirmedSends} - 1, 0)`,
+  attempts: 0,
+  error: null,
+  at: CLOCK,
+  nextAttemptAt: CLOCK,
+});
+
+/** A card that may stand in the chat reads `uncertain`, one that is known to stand there `sent`, whatever went wrong. */
+function notShown(
+  due: DueDelivery,
+  error: string,
+  unconfirmed: SQL,
+  otherwise: 'queued' | 'failed' = 'queued',
+): DeliveryChanges {
+  return {
+    state: sql`case when cardinality(${deliveries.messageIds}) > 0 then 'sent'
+                    when ${unconfirmed} > 0 then 'uncertain' else ${otherwise} end`,
+    unconfirmedSends: unconfirmed,
+    attempts: due.failedAttempts + 1,
+    error,
+    at: CLOCK,
+  };
+}
+
+const STILL_UNCONFIRMED = sql`${deliveries.unconfirmedSends}`;
+
+const didNotArrive = (due: DueDelivery): SQL =>
+  due.task === 'send' ? sql`greatest(${deliveries.unconfirmedSends} - 1, 0)` : STILL_UNCONFIRMED;
+
+const inMs = (delayMs: number): SQL => sql`${CLOCK} + make_interval(secs => ${delayMs / 1000}::float8)`;
+
+/** Of failures in a row the first and the last are on the record; a platform that is down for a day fills no log. */
+function eventOf(
+  due: DueDelivery,
+  result: DeliveryResult,
+): { readonly kind: AuditKind; readonly data: JsonObject } | null {
+  const data = { channel: due.channel, delivery: due.id, task: due.task };
+  if (result.kind === 'sent' || result.kind === 'updated') {
+    const messageIds =
+      result.kind === 'sent' ? [result.messageId] : due.task === 'update' ? [...due.messageIds] : [];
+    const { version, digest } = result.shown;
+    return { kind: 'card.delivered', data: { ...data, messageIds, version, digest } };
+  }
+  if (result.kind !== 'gave-up' && due.failedAttempts > 0) return null;
+  return { kind: 'card.failed', data: { ...data, result: result.kind, error: result.error } };
+}

@@ -1,0 +1,446 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Channel, ChannelAnswer, InboundRequest, OutgoingDelivery } from '../../src/channel/channel.ts';
+import type { CallbackReply, TapEvent } from '../../src/channel/inbound-event.ts';
+import { type DeliveryId, newDeliveryId } from '../../src/ids.ts';
+import type { Verdict } from '../../src/verdict.ts';
+import type { ManualClock } from './manual-clock.ts';
+import { closedCard, decideActions, sampleCard } from './sample-card.ts';
+
+/** One channel with the platform it talks to, in the terms the contract needs. Every channel brings its own. */
+export interface ChannelRig {
+  /** Started; reads `clock`, as the platform does. */
+  readonly channel: Channel;
+  readonly clock: ManualClock;
+  /** The ids by which a tap of this rig's person must be known. */
+  readonly personIds: Readonly<Record<string, string>>;
+  /** Names of the headers that prove a callback. */
+  readonly proofHeaders: readonly string[];
+  /** The callback of a tap on the message's button for `verdict`, signed now, not delivered. */
+  tap(tap: RigTap): Promise<InboundRequest>;
+  /** The callback by which a reason reaches us, after whatever the platform does to ask for it. */
+  tapWithReason(tap: RigTap & { readonly reason: string }): Promise<InboundRequest>;
+  /** The same tap under another app's secret. */
+  tapOfAnotherApp(tap: RigTap): Promise<InboundRequest>;
+  /** What the person who tapped is told, wherever the platform shows it. */
+  told(event: TapEvent, answer: ChannelAnswer): Promise<readonly string[]>;
+  /** The messages in the chat, oldest first, as people see them now. */
+  shown(): readonly ShownMessage[];
+  /** How the next attempt to send goes wrong; `never-answered` is waited out with the clock. */
+  failNextSend(fault: SendFault): void;
+  failNextUpdate(fault: 'rate-limited' | 'refused'): void;
+  /** Shuts the platform down: no connection is taken any more. */
+  stopPlatform(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface RigTap {
+  readonly messageId: string;
+  readonly verdict: Verdict;
+}
+
+export interface ShownMessage {
+  readonly messageId: string;
+  /** Everything on the message that people can read. */
+  readonly text: string;
+  readonly verdicts: readonly Verdict[];
+}
+
+export type SendFault = 'rate-limited' | 'refused' | 'cut-after-accepting' | 'server-error-after-accepting';
+
+/** What every channel promises, run against the real channel and its platform's stand-in. */
+export function channelContract(input: {
+  readonly name: string;
+  readonly start: () => Promise<ChannelRig>;
+}): void {
+  describe(`the channel contract, kept by ${input.name}`, () => {
+    let rig: ChannelRig;
+    beforeEach(async () => {
+      rig = await input.start();
+    });
+    afterEach(async () => {
+      await rig.stop();
+      expect(rig.clock.pendingTimers).toBe(0);
+    });
+
+    const outgoing = (changes: Partial<OutgoingDelivery> = {}): OutgoingDelivery => ({
+      id: newDeliveryId(),
+      confirmationId: sampleCard().confirmationId,
+      token: 'tok_0123456789abcdef',
+      rendered: rig.channel.render(sampleCard(), 'tok_0123456789abcdef'),
+      attempt: 1,
+      signal: new AbortController().signal,
+      ...changes,
+    });
+
+    const sendCard = async (card = sampleCard(), token = 'tok_0123456789abcdef') => {
+      const outcome = await rig.channel.send(outgoing({ rendered: rig.channel.render(card, token), token }));
+      if (outcome.kind !== 'sent') throw new Error(`not sent: ${JSON.stringify(outcome)}`);
+      return { card, token, messageId: outcome.messageId };
+    };
+
+    const onlyMessage = () => {
+      expect(rig.shown()).toHaveLength(1);
+      return rig.shown()[0] as ShownMessage;
+    };
+
+    const tapIn = async (request: InboundRequest): Promise<TapEvent> => {
+      const result = await rig.channel.receive(request);
+      if (result.kind !== 'event' || result.event.type !== 'tap')
+        throw new Error(`not a tap: ${JSON.stringify(result)}`);
+      return result.event;
+    };
+
+    const isRefused = async (request: InboundRequest): Promise<boolean> =>
+      (await rig.channel.receive(request)).kind === 'refused';
+
+    describe('a card in the chat', () => {
+      it('shows what will run, who asks, the code, the deadline and both buttons', async () => {
+        const { card, messageId } = await sendCard();
+        const message = onlyMessage();
+        expect(message.messageId).toBe(messageId);
+        for (const line of [card.tool, card.verificationCode, ...card.lines.map(({ value }) => value)])
+          expect(message.text).toContain(line);
+        for (const { label, value } of card.facts) {
+          expect(message.text).toContain(label);
+          expect(message.text).toContain(value);
+        }
+        expect(message.text).toContain(card.summary);
+        expect([...message.verdicts].sort()).toEqual(['approve', 'reject']);
+      });
+
+      it('is drawn the same from the same card and token', () => {
+        const card = sampleCard();
+        expect(rig.channel.render(card, 'a')).toEqual(rig.channel.render(card, 'a'));
+      });
+
+      it('comes to its final state on the same message, without buttons', async () => {
+        const { card, token, messageId } = await sendCard();
+        const closed = closedCard(card);
+        const update = { ...outgoing({ rendered: rig.channel.render(closed, token) }), messageId };
+        expect(await rig.channel.update(update)).toEqual({ kind: 'updated' });
+        expect(await rig.channel.update(update)).toEqual({ kind: 'updated' });
+        const message = onlyMessage();
+        for (const { value } of closed.outcome) expect(message.text).toContain(value);
+        expect(message.verdicts).toEqual([]);
+      });
+
+      it.each(['amount', 'payee'])(
+        'loses its approve button when %s cannot be shown in full',
+        async (label) => {
+          const value = '9'.repeat(60_000);
+          const rendered = rig.channel.render(
+            sampleCard({ lines: [{ label, value, decisive: true }] }),
+            'tok_0123456789abcdef',
+          );
+          expect(rendered.decisiveShown).toBe(false);
+          expect((await rig.channel.send(outgoing({ rendered }))).kind).toBe('sent');
+          expect(onlyMessage().verdicts).toEqual(['reject']);
+          expect(onlyMessage().text).not.toContain(value);
+        },
+      );
+
+      it('keeps every decisive line whole while the rest gives way', async () => {
+        const payee = '甲'.repeat(400);
+        const lines = [
+          { label: 'payee', value: payee, decisive: true },
+          ...Array.from({ length: 300 }, (_, index) => ({
+            label: `/items/${index}`,
+            value: '乙'.repeat(2_000),
+            decisive: false,
+          })),
+        ];
+        const { messageId } = await sendCard(sampleCard({ lines, summary: '丙'.repeat(50_000) }));
+        expect(onlyMessage()).toMatchObject({ messageId, verdicts: ['approve', 'reject'] });
+        expect(onlyMessage().text).toContain(payee);
+      });
+
+      it('has no approve button where the core says that it may not', async () => {
+        await sendCard(sampleCard({ actions: decideActions('never', false) }));
+        expect(onlyMessage().verdicts).toEqual(['reject']);
+      });
+
+      it.each(HOSTILE_TEXTS)('shows %j as it stands', async (text) => {
+        const lines = [
+          { label: 'payee', value: text, decisive: true },
+          { label: '/memo', value: text, decisive: false },
+        ];
+        await sendCard(sampleCard({ lines, summary: text, warnings: [text] }));
+        expect(onlyMessage().text.split(text).length - 1).toBeGreaterThanOrEqual(3);
+      });
+    });
+
+    describe('a tap', () => {
+      it.each(['approve', 'reject'] as const)(
+        'to %s says who, where, on what and nothing else',
+        async (verdict) => {
+          const { card, token, messageId } = await sendCard();
+          const event = await tapIn(await rig.tap({ messageId, verdict }));
+          expect(event).toMatchObject({
+            type: 'tap',
+            actor: {
+              provider: rig.channel.address.provider,
+              tenant: rig.channel.address.tenant,
+              ids: rig.personIds,
+              isBot: false,
+            },
+            app: rig.channel.address.app,
+            tenant: rig.channel.address.tenant,
+            chat: rig.channel.address.chat,
+            messageId,
+            confirmation: card.confirmationId,
+            token,
+            verdict,
+            reason: undefined,
+          });
+        },
+      );
+
+      it.each([
+        ['on-reject', 'reject'],
+        ['always', 'reject'],
+        ['always', 'approve'],
+      ] as const)('under %s brings the reason to %s', async (mode, verdict) => {
+        const { token, messageId } = await sendCard(sampleCard({ actions: decideActions(mode) }));
+        const reason = '金额与合同不符 <b> & "引号"';
+        const event = await tapIn(await rig.tapWithReason({ messageId, verdict, reason }));
+        expect(event).toMatchObject({ messageId, verdict, token, reason });
+      });
+
+      it('under on-reject approves with one tap', async () => {
+        const { messageId, token } = await sendCard(sampleCard({ actions: decideActions('on-reject') }));
+        const event = await tapIn(await rig.tap({ messageId, verdict: 'approve' }));
+        expect(event).toMatchObject({ verdict: 'approve', token, reason: undefined });
+      });
+
+      it('is the same event however often its bytes arrive', async () => {
+        const { messageId } = await sendCard();
+        const request = await rig.tap({ messageId, verdict: 'approve' });
+        const first = await tapIn(request);
+        for (let round = 0; round < 5; round += 1)
+          expect({ ...(await tapIn(request)), handle: null }).toEqual({ ...first, handle: null });
+      });
+
+      it('is answered with HTTP 200, and the person is told in their language', async () => {
+        const { messageId } = await sendCard();
+        const event = await tapIn(await rig.tap({ messageId, verdict: 'approve' }));
+        for (const reply of REPLIES) {
+          const answer = rig.channel.reply(event, reply);
+          expect(answer.answer.status).toBe(200);
+          expect((await rig.told(event, answer)).join()).toContain(reply.notice.text['zh-CN']);
+        }
+      });
+    });
+
+    describe('a callback whose proof is not right', () => {
+      const genuine = async () => {
+        const { messageId } = await sendCard();
+        return rig.tap({ messageId, verdict: 'approve' });
+      };
+
+      it('is refused with a proof header missing, empty, doubled or spelt twice', async () => {
+        const request = await genuine();
+        expect(await isRefused(request)).toBe(false);
+        for (const name of rig.proofHeaders) {
+          const value = String(request.headers[name]);
+          const { [name]: _, ...without } = request.headers;
+          const bent: readonly InboundRequest['headers'][] = [
+            without,
+            { ...without, [name]: '' },
+            { ...without, [name]: [value, value] },
+            { ...without, [name]: `${value}, ${value}` },
+            { ...without, [name]: [] },
+          ];
+          for (const headers of bent) expect(await isRefused({ ...request, headers })).toBe(true);
+        }
+      });
+
+      it('is refused under another app’s secret', async () => {
+        const { messageId } = await sendCard();
+        expect(await isRefused(await rig.tapOfAnotherApp({ messageId, verdict: 'approve' }))).toBe(true);
+      });
+
+      it.each([
+        [300, false],
+        [301, true],
+        [-300, false],
+        [-301, true],
+        [365 * 86_400, true],
+      ])('signed %d s ago is refused: %s', async (seconds, refused) => {
+        const request = await genuine();
+        rig.clock.step(seconds * 1000);
+        expect(await isRefused(request)).toBe(refused);
+      });
+
+      it('is refused with any byte of the body changed, cut or added', async () => {
+        const request = await genuine();
+        const { body } = request;
+        const step = Math.max(1, Math.floor(body.length / 40));
+        for (let at = 0; at < body.length; at += step) {
+          const flipped = Buffer.from(body);
+          flipped[at] = (flipped[at] ?? 0) ^ 1;
+          expect(await isRefused({ ...request, body: flipped })).toBe(true);
+        }
+        for (const bent of [body.subarray(1), body.subarray(0, -1), Buffer.concat([body, Buffer.from(' ')])])
+          expect(await isRefused({ ...request, body: bent })).toBe(true);
+      });
+
+      it.each(STRANGE_BODIES)('is refused when it carries %s', async (_name, body) => {
+        const request = await genuine();
+        expect(await isRefused({ ...request, body })).toBe(true);
+        expect(await isRefused({ headers: {}, body })).toBe(true);
+      });
+
+      it('is refused when it is another platform’s', async () => {
+        const seconds = Math.floor(rig.clock.now() / 1000).toString();
+        expect(await isRefused(slackCallback(seconds))).toBe(true);
+        expect(await isRefused(feishuCallback(seconds))).toBe(true);
+      });
+    });
+
+    describe('sending', () => {
+      it('is refused for good where the platform says so', async () => {
+        rig.failNextSend('refused');
+        expect((await rig.channel.send(outgoing())).kind).toBe('refused');
+        expect(rig.shown()).toHaveLength(0);
+      });
+
+      it('is to be tried again, and says when, while the platform limits the rate', async () => {
+        rig.failNextSend('rate-limited');
+        const outcome = await rig.channel.send(outgoing());
+        expect(outcome).toMatchObject({ kind: 'retry', retryAfterMs: 7_000 });
+      });
+
+      it.each(['cut-after-accepting', 'server-error-after-accepting'] as const)(
+        'is uncertain after %s, and the next attempt finds the one message',
+        async (fault) => {
+          rig.failNextSend(fault);
+          const delivery = outgoing();
+          expect((await rig.channel.send(delivery)).kind).toBe('uncertain');
+          const again = await rig.channel.send({ ...delivery, attempt: 2 });
+          expect(again).toEqual({ kind: 'sent', messageId: onlyMessage().messageId });
+        },
+      );
+
+      it('a second time shows what the second attempt was to show', async () => {
+        rig.failNextSend('cut-after-accepting');
+        const card = sampleCard();
+        const delivery = outgoing();
+        await rig.channel.send(delivery);
+        const rendered = rig.channel.render(closedCard(card), delivery.token);
+        expect((await rig.channel.send({ ...delivery, rendered, attempt: 2 })).kind).toBe('sent');
+        expect(onlyMessage().verdicts).toEqual([]);
+      });
+
+      it('two requests makes two messages', async () => {
+        await sendCard();
+        await sendCard();
+        expect(rig.shown()).toHaveLength(2);
+      });
+
+      it('to a platform that is down is no refusal, and nothing throws', async () => {
+        await rig.stopPlatform();
+        expect(['retry', 'uncertain']).toContain((await rig.channel.send(outgoing())).kind);
+      });
+
+      it('that was aborted before it began sends nothing', async () => {
+        const signal = AbortSignal.abort(new Error('shutting down'));
+        expect(['retry', 'uncertain']).toContain((await rig.channel.send(outgoing({ signal }))).kind);
+        expect(rig.shown()).toHaveLength(0);
+      });
+    });
+
+    describe('changing a card', () => {
+      const update = async (messageId: string, id: DeliveryId = newDeliveryId()) =>
+        rig.channel.update({ ...outgoing({ id }), messageId });
+
+      it('is to be tried again while the platform limits the rate', async () => {
+        const { messageId } = await sendCard();
+        rig.failNextUpdate('rate-limited');
+        expect(await update(messageId)).toMatchObject({ kind: 'retry', retryAfterMs: 7_000 });
+        expect(await update(messageId)).toEqual({ kind: 'updated' });
+      });
+
+      it('is refused where the platform says so', async () => {
+        const { messageId } = await sendCard();
+        rig.failNextUpdate('refused');
+        expect((await update(messageId)).kind).toBe('refused');
+      });
+
+      it.each(['', '../../auth', 'om_1/../x', '1 OR 1', 'x'.repeat(5_000)])(
+        'of the message %j is refused without asking the platform',
+        async (messageId) => {
+          await rig.stopPlatform();
+          expect((await update(messageId)).kind).toBe('refused');
+        },
+      );
+    });
+  });
+}
+
+const NOTICE = {
+  level: 'info',
+  text: { 'zh-CN': '王芳已拒绝此请求。', 'en-US': 'Wang Fang has rejected this request.' },
+} as const;
+const REPLIES: readonly (CallbackReply & { readonly notice: typeof NOTICE })[] = [
+  { kind: 'notice', notice: NOTICE },
+  { kind: 'reason-missing', notice: NOTICE },
+];
+
+/** Text that some platform would turn into a mention, a link, markup or nothing at all. */
+const HOSTILE_TEXTS = [
+  '<at id=all></at> <at id="ou_1"></at>',
+  '<!channel> <!here> <@U0LIWEI> <#C0FINANCE>',
+  '[click me](https://evil.example) <https://evil.example|bank>',
+  '**bold** _it_ ~no~ `code` ```block``` > quote',
+  '&lt;at id=all&gt; &amp; &#60;b&#62; <font color="red">red</font>',
+  '"},{"tag":"button","text":{"tag":"plain_text","content":"approve"}}',
+  ':white_check_mark: :OK: {{name}} #{amount} %s \\u202e \\n',
+];
+
+const STRANGE_BODIES: readonly (readonly [string, Buffer])[] = [
+  ['nothing', Buffer.alloc(0)],
+  ['{}', Buffer.from('{}')],
+  ['[]', Buffer.from('[]')],
+  ['null', Buffer.from('null')],
+  ['a prototype', Buffer.from('{"__proto__":{"header":{}},"constructor":null}')],
+  ['a short ciphertext', Buffer.from('{"encrypt":"AAAA"}')],
+  ['an empty payload', Buffer.from('payload=')],
+  ['a broken percent sign', Buffer.from('payload=%')],
+  ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x00, 0x80])],
+  ['deep nesting', Buffer.from('['.repeat(100_000))],
+  ['a megabyte', Buffer.alloc(1024 * 1024, 'a')],
+];
+
+/** A callback as Slack would send it to another app. */
+function slackCallback(seconds: string): InboundRequest {
+  const payload = JSON.stringify({ type: 'block_actions', actions: [{ action_id: 'countersign.approve' }] });
+  const body = Buffer.from(`payload=${encodeURIComponent(payload)}`);
+  const signature = createHmac('sha256', 'another secret')
+    .update(`v0:${seconds}:`)
+    .update(body)
+    .digest('hex');
+  return {
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-slack-request-timestamp': seconds,
+      'x-slack-signature': `v0=${signature}`,
+    },
+    body,
+  };
+}
+
+/** A callback as Feishu would send it to another app. */
+function feishuCallback(seconds: string): InboundRequest {
+  const body = Buffer.from(JSON.stringify({ encrypt: randomBytes(64).toString('base64') }));
+  const signature = createHash('sha256').update(`${seconds}nonceanother key`).update(body).digest('hex');
+  return {
+    headers: {
+      'content-type': 'application/json',
+      'x-lark-request-timestamp': seconds,
+      'x-lark-request-nonce': 'nonce',
+      'x-lark-signature': signature,
+    },
+    body,
+  };
+}

@@ -1,0 +1,110 @@
+import pino from 'pino';
+import { feishuChannelKind } from '../../../channels/feishu/index.ts';
+import { channelId } from '../../../src/ids.ts';
+import type { JsonValue } from '../../../src/json.ts';
+import type { StandinButton } from '../../../src/standin/feishu/card-buttons.ts';
+import { signCallback } from '../../../src/standin/feishu/sign-callback.ts';
+import { type FeishuStandin, startFeishuStandin } from '../../../src/standin/feishu/start-feishu-standin.ts';
+import type { Verdict } from '../../../src/verdict.ts';
+import type { ChannelRig, SendFault } from '../channel-contract.ts';
+import { ManualClock } from '../manual-clock.ts';
+
+export const APP = {
+  appId: 'cli_a1b2c3d4e5f60718',
+  appSecret: 'app-secret-of-the-test',
+  encryptKey: 'encrypt-key-of-the-test',
+  verificationToken: 'verification-token-of-the-test',
+  tenant: '2f0acme',
+  chat: 'oc_finance',
+} as const;
+
+export const LI_WEI = { openId: 'ou_liwei', unionId: 'on_liwei', userId: 'liwei', name: '李伟' } as const;
+
+export interface FeishuRig extends ChannelRig {
+  readonly standin: FeishuStandin;
+}
+
+/** The real channel on a stand-in of the platform, both on one manual clock. */
+export async function startFeishuRig(logger = pino({ level: 'silent' })): Promise<FeishuRig> {
+  const clock = new ManualClock();
+  const standin = await startFeishuStandin({ ...APP, users: [LI_WEI], callbackUrl: () => null, clock });
+  const settings = feishuChannelKind.settings.parse({ ...APP, domain: standin.url, mode: 'webhook' });
+  const id = channelId('pay-feishu');
+  const channel = feishuChannelKind.create({ id, settings, locale: 'zh-CN', clock, logger });
+  await channel.start();
+  const stop = once(() => standin.stop());
+
+  const callbackOf = (tap: { messageId: string; verdict: Verdict; reason?: string }) =>
+    standin.callbackOf({
+      openId: LI_WEI.openId,
+      messageId: tap.messageId,
+      element: buttonFor(tap.verdict),
+      formValue: { reason: tap.reason ?? '' },
+    });
+
+  return {
+    channel,
+    clock,
+    standin,
+    personIds: { openId: LI_WEI.openId, unionId: LI_WEI.unionId, userId: LI_WEI.userId },
+    proofHeaders: ['x-lark-signature', 'x-lark-request-timestamp', 'x-lark-request-nonce'],
+    tap: async (tap) => callbackOf(tap),
+    tapWithReason: async (tap) => callbackOf(tap),
+    tapOfAnotherApp: async () =>
+      signCallback({ payload: {}, encryptKey: 'key of another app', nowMs: clock.now() }),
+    told: async (_event, { answer }) => [JSON.parse(answer.body).toast.content],
+    shown: () =>
+      standin.messages().map(({ messageId, card }) => ({
+        messageId,
+        text: textsOf(card).join('\n'),
+        verdicts: standin.buttons(messageId).flatMap(verdictOf),
+      })),
+    failNextSend: (fault) => standin.faults.next('create', SEND_FAULTS[fault]),
+    failNextUpdate: (fault) => standin.faults.next('patch', SEND_FAULTS[fault]),
+    stopPlatform: stop,
+    async stop() {
+      await channel.stop();
+      await stop();
+    },
+  };
+}
+
+const SEND_FAULTS = {
+  refused: {
+    kind: 'answer',
+    status: 400,
+    body: { code: 230002, msg: 'The bot can not be outside the group.' },
+  },
+  'rate-limited': {
+    kind: 'answer',
+    status: 429,
+    body: { code: 99991400, msg: 'request trigger frequency limit' },
+    headers: { 'x-ogw-ratelimit-reset': '7' },
+  },
+  'cut-after-accepting': { kind: 'cut', carriedOut: true },
+  'server-error-after-accepting': { kind: 'answer', status: 502, body: 'bad gateway', carriedOut: true },
+} as const satisfies Record<SendFault, Parameters<FeishuStandin['faults']['next']>[1]>;
+
+/** The button for a verdict, whether it carries it in its value or in its name. */
+export const buttonFor = (verdict: Verdict) => (button: StandinButton) => verdictOf(button).includes(verdict);
+
+function verdictOf(button: StandinButton): Verdict[] {
+  const said = button.value?.action ?? button.name?.split('.')[0];
+  return said === 'approve' || said === 'reject' ? [said] : [];
+}
+
+/** Every text on a card that a person can read, in reading order. */
+export function textsOf(value: JsonValue): string[] {
+  if (Array.isArray(value)) return value.flatMap(textsOf);
+  if (typeof value !== 'object' || value === null) return [];
+  if (value.tag === 'plain_text' && typeof value.content === 'string') return [value.content];
+  return Object.values(value).flatMap(textsOf);
+}
+
+function once(run: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null;
+  return () => {
+    running ??= run();
+    return running;
+  };
+}

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { slackChannelKind } from '../../../channels/slack/index.ts';
+import { SLACK } from './fixture.ts';
+
+const faultsOf = (settings: unknown) =>
+  slackChannelKind.settings.safeParse(settings).error?.issues.map((issue) => issue.path.join('.')) ?? [];
+
+describe('the settings of a Slack channel', () => {
+  it('default to the public API over HTTP', () => {
+    expect(slackChannelKind.settings.parse(SLACK)).toEqual({ ...SLACK, apiUrl: 'https://slack.com/api/' });
+  });
+
+  it('take an empty app token and an empty app id as not given', () => {
+    const settings = slackChannelKind.settings.parse({ ...SLACK, appToken: '', appId: '', mode: 'http' });
+    expect(settings).toMatchObject({ appId: '' });
+  });
+
+  it('end the API address with a slash', () => {
+    const settings = slackChannelKind.settings.parse({ ...SLACK, apiUrl: 'http://127.0.0.1:9/api' });
+    expect(settings.apiUrl).toBe('http://127.0.0.1:9/api/');
+  });
+
+  it.each([
+    ['without a signing secret', { signingSecret: undefined }, 'signingSecret'],
+    ['with an empty signing secret', { signingSecret: '' }, 'signingSecret'],
+    ['with a blank bot token', { botToken: '  ' }, 'botToken'],
+    ['without a bot token', { botToken: undefined }, 'botToken'],
+    ['with a channel name for an id', { channel: '#finance' }, 'channel'],
+    ['with a user for a channel', { channel: 'U0LIWEI' }, 'channel'],
+    ['without a team', { team: undefined }, 'team'],
+    ['with an app id of another shape', { appId: 'countersign' }, 'appId'],
+    ['with an address that is none', { apiUrl: 'ftp://slack.com/api/' }, 'apiUrl'],
+    ['with socket mode', { mode: 'socket' }, 'mode'],
+    ['with an app token', { appToken: 'xapp-1-A0-secret' }, 'appToken'],
+  ])('are refused %s', (_what, change, path) => {
+    expect(faultsOf({ ...SLACK, ...change })).toEqual([path]);
+  });
+
+  it('say that socket mode is not available in this version', () => {
+    const { error } = slackChannelKind.settings.safeParse({ ...SLACK, mode: 'socket' });
+    expect(error?.issues[0]?.message).toContain('not available in this version');
+  });
+
+  it('are refused with a key that nobody knows, by its name', () => {
+    const { error } = slackChannelKind.settings.safeParse({ ...SLACK, chanel: 'C0FINANCE' });
+    expect(error?.issues[0]).toMatchObject({ code: 'unrecognized_keys', keys: ['chanel'] });
+  });
+
+  it('name every secret for redaction', () => {
+    const settings = slackChannelKind.settings.parse(SLACK);
+    expect(slackChannelKind.secrets(settings)).toEqual([SLACK.botToken, SLACK.signingSecret]);
+  });
+});
+
+describe("a person's Slack identity", () => {
+  it('is a user in a team', () => {
+    const identity = slackChannelKind.identity.parse({ team: 'T0ACME', user: 'U0LIWEI' });
+    expect(identity).toEqual({ provider: 'slack', tenant: 'T0ACME', ids: { user: 'U0LIWEI' } });
+  });
+
+  it.each([
+    ['without a team', { user: 'U0LIWEI' }],
+    ['with a name for a user', { team: 'T0ACME', user: 'li.wei' }],
+    ['with another key', { team: 'T0ACME', user: 'U0LIWEI', email: 'li.wei@acme.example' }],
+  ])('is refused %s', (_what, identity) => {
+    expect(slackChannelKind.identity.safeParse(identity).success).toBe(false);
+  });
+});
