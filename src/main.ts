@@ -262,8 +262,8 @@ function createAgents(
       timeZone: config.timeZone,
       people: roster,
       readOnly,
-      rateLimit: new RateLimitStore(database),
-      connectorLog: new ConnectorLogStore(database),
+      rateLimit: new RateLimitStore(database.connection),
+      connectorLog: new ConnectorLogStore(database.connection),
     },
   });
 }
