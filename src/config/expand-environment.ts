@@ -28,6 +28,7 @@ export function expandEnvironment(text: string, environment: Environment): Expan
     if (escaped === '$') return '${';
     const [, name, fallback] = INSIDE.exec(inside) ?? [];
     if (name === undefined || end === '') {
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the message shows how a reference is written.
       faults.push('holds a `${` that does not read `${NAME}` or `${NAME:-default}`');
       return '';
     }

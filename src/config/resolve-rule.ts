@@ -15,6 +15,8 @@ export function resolveRule(
   path: ConfigPath,
   rule: RuleEntry,
   collector: FaultCollector,
+  /** Whether any call could come under the rule. */
+  gates: boolean,
 ): PolicyRule {
   const channels = draft.names.channels.map(({ name }) => name);
   for (const [index, channel] of (rule.channels ?? []).entries())
@@ -24,7 +26,8 @@ export function resolveRule(
         `names a channel that is not there: ${channel}${nearest(channel, channels)}`,
       );
   if (rule.channels?.length === 0) collector.fault([...path, 'channels'], 'is empty: nobody would be asked');
-  else if (channels.length === 0) collector.fault(path, 'has nowhere to ask: no channel is configured');
+  else if (channels.length === 0 && gates)
+    collector.fault(path, 'has nowhere to ask: no channel is configured');
   return {
     approvers: approversOf(draft, path, rule, collector),
     quorum: rule.quorum,

@@ -11,6 +11,9 @@ export interface ResolvedPolicies {
 
 export function resolvePolicies(draft: Draft, collector: FaultCollector): ResolvedPolicies {
   const { defaultPolicy } = draft;
+  const somethingIsFlagged =
+    draft.connectors.some(({ value }) => value.tools.some((tool) => tool.requiresConfirmation)) ||
+    draft.agents.some(({ value }) => value.requireConfirmationForAll);
   return {
     policies: draft.policies.map(({ path, value }) => ({
       path,
@@ -18,7 +21,7 @@ export function resolvePolicies(draft: Draft, collector: FaultCollector): Resolv
         id: value.id,
         tools: value.tools,
         when: value.when,
-        ...resolveRule(draft, path, value, collector),
+        ...resolveRule(draft, path, value, collector, true),
       },
     })),
     defaultPolicy:
@@ -26,7 +29,7 @@ export function resolvePolicies(draft: Draft, collector: FaultCollector): Resolv
         ? null
         : {
             path: defaultPolicy.path,
-            value: resolveRule(draft, defaultPolicy.path, defaultPolicy.value, collector),
+            value: resolveRule(draft, defaultPolicy.path, defaultPolicy.value, collector, somethingIsFlagged),
           },
   };
 }

@@ -42,7 +42,7 @@ export function createPolicyEvaluator(config: Pick<Config, 'policies' | 'default
   const lastResort = (flagged: boolean): PolicyAnswer => {
     if (!flagged) return { kind: 'none' };
     if (defaultPolicy !== null)
-      return { kind: 'policy', policy: { id: DEFAULT_POLICY_ID, ...defaultPolicy } };
+      return { kind: 'policy', policy: { ...defaultPolicy, id: DEFAULT_POLICY_ID } };
     // Refused when the configuration is loaded; here only so that no way around that leads to "not needed".
     const message = 'This call needs a confirmation, and no policy says whose.';
     return { kind: 'failed', message, argument: null, policyId: DEFAULT_POLICY_ID };

@@ -185,4 +185,33 @@ describe('sequencers of several replicas', () => {
     expect(disorder).toEqual([{ count: 0 }]);
     await Promise.all(replicas.map((replica) => replica.close()));
   });
+
+  it('leave the work to the one that is at it, and take it over when that one fails in the middle', async () => {
+    const url = await newPostgresDatabase();
+    const [dying, other] = await Promise.all([connectPostgres({ url }), connectPostgres({ url })]);
+    await migrate(other);
+    await writeSampleRecord(other, 2);
+    const total = await unsequenced(other);
+
+    // Its batch is done but not committed: meanwhile the other finds nothing to do, then the first fails.
+    const seenMeanwhile: number[] = [];
+    const cut: Database = {
+      ...dying,
+      notifier: dying.notifier,
+      transaction: (work) =>
+        dying.transaction(async (connection) => {
+          const result = await work(connection);
+          seenMeanwhile.push(await sequencerOf(other).sequence());
+          await connection.execute(sql`select 1 / 0 as crash`);
+          return result;
+        }),
+    };
+    await expect(sequencerOf(cut).sequence()).rejects.toThrow();
+    expect(seenMeanwhile).toEqual([0]);
+    expect(await unsequenced(other)).toBe(total);
+
+    expect(await until(() => sequencerOf(other).sequence())).toBe(total);
+    expect(await createAuditReader(other).verify()).toMatchObject({ ok: true, events: total });
+    await Promise.all([dying.close(), other.close()]);
+  });
 });

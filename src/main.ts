@@ -1,0 +1,295 @@
+import type { Logger } from 'pino';
+import { CHANNEL_KINDS } from '../channels/index.ts';
+import { createConfirmationGate as createGateHook } from '../hooks/confirmation-gate.ts';
+import { HOOK_KINDS } from '../hooks/index.ts';
+import { type AgentEngine, createAgentEngine } from './agent/create-agent-engine.ts';
+import { ToolCatalog } from './agent/tool-catalog.ts';
+import type { Channel } from './channel/channel.ts';
+import { DeliveryWorker } from './channel/delivery-worker.ts';
+import { type Clock, systemClock } from './clock.ts';
+import type { Config } from './config/config.ts';
+import type { ConfirmationService } from './confirmation/confirmation-service.ts';
+import { createCardSource } from './confirmation/create-card-source.ts';
+import { createConfirmationService } from './confirmation/create-confirmation-service.ts';
+import type { ConfirmationGate } from './confirmation/gate.ts';
+import { createTapHandler } from './confirmation/handle-tap.ts';
+import type { ConfirmationLedger } from './confirmation/ledger.ts';
+import { createPolicyEvaluator } from './confirmation/policy-evaluator.ts';
+import { createConfirmationGate } from './confirmation/request-confirmation.ts';
+import { createRoster, type Roster } from './confirmation/roster.ts';
+import { Sweeper } from './confirmation/sweeper.ts';
+import { closeUndeliverable } from './confirmation/undeliverable.ts';
+import { ConfirmationWaiter } from './confirmation/waiter.ts';
+import { createAuditReader } from './db/audit-reader.ts';
+import { AuditSequencer } from './db/audit-sequencer.ts';
+import { createAuditRecorder } from './db/audit-store.ts';
+import { createConfirmationLedger } from './db/confirmation-ledger.ts';
+import { ConnectorLogStore } from './db/connector-log-store.ts';
+import type { Database } from './db/database.ts';
+import { createDeliveryOutbox } from './db/delivery-outbox-store.ts';
+import { adoptMessage, deliveriesOf, findDeliveryByToken } from './db/delivery-store.ts';
+import { RateLimitStore } from './db/rate-limit-store.ts';
+import { ReadOnlyStore } from './db/read-only-store.ts';
+import { createRunSignals } from './db/run-signals.ts';
+import { createRunStore } from './db/run-store.ts';
+import { serviceSecret } from './db/service-secret.ts';
+import { createSessionStore } from './db/session-store.ts';
+import { createApp } from './http/app.ts';
+import type { HttpApp } from './http/http-app.ts';
+import { createOperationsApp } from './http/operations-app.ts';
+import type { ChannelId } from './ids.ts';
+import { createMetrics, type ServiceMetrics } from './service/metrics.ts';
+import { prepareDatabase } from './service/prepare-database.ts';
+import { createReadiness } from './service/readiness.ts';
+
+export { CHANNEL_KINDS, HOOK_KINDS };
+
+export interface RunningService {
+  /** Where the API listens, `http://host:port`. */
+  readonly url: string;
+  /** Drains: takes no new work, lets callbacks in flight commit, gives leases back, then closes everything. */
+  stop(): Promise<void>;
+}
+
+/**
+ * The composition root: configuration → database → channels → hooks → app → listen. It alone knows every part. A
+ * throw means that nothing runs: whatever had been started is stopped again.
+ */
+export async function startService(input: {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+}): Promise<RunningService> {
+  const { config, logger, clock = systemClock } = input;
+  const metrics = createMetrics();
+  const database = await prepareDatabase(config, logger, metrics.listener);
+  const started: { stop(): Promise<void> | void }[] = [{ stop: () => database.close() }];
+  const stopAll = async () => {
+    for (const part of started.splice(0).reverse()) await part.stop();
+  };
+  try {
+    const service = await assemble({ config, logger, clock, metrics, database, started });
+    return { url: service.url, stop: stopAll };
+  } catch (error) {
+    await stopAll();
+    throw error;
+  }
+}
+
+/** Every secret of the configuration, for the log to blot out. */
+export function secretsOf(config: Config): readonly string[] {
+  const ofChannels = config.channels.flatMap(
+    ({ kind, settings }) => CHANNEL_KINDS.find((known) => known.kind === kind)?.secrets(settings) ?? [],
+  );
+  return [
+    ...config.apiKeys.map(({ key }) => key),
+    ...config.people.flatMap(({ consoleKey }) => consoleKey ?? []),
+    ...Object.values(config.models).map(({ apiKey }) => apiKey),
+    ...config.connectors.flatMap(({ headers }) => Object.values(headers)),
+    ...[config.database, config.migrationDatabase].flatMap((url) => url ?? []),
+    ...ofChannels,
+  ];
+}
+
+interface Foundation {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly metrics: ServiceMetrics;
+  readonly database: Database;
+  /** What runs, in the order it was started; stopped in the reverse order. */
+  readonly started: { stop(): Promise<void> | void }[];
+}
+
+async function assemble(foundation: Foundation): Promise<{ readonly url: string }> {
+  const { config, logger, clock, metrics, database, started } = foundation;
+  const channels = createChannels(foundation);
+  const roster = createRoster(config.people);
+  const catalog = new ToolCatalog(config);
+  const auditRecorder = createAuditRecorder(database);
+  const readOnly = new ReadOnlyStore(database);
+  const core = await createCore(foundation, { channels, roster, catalog });
+  const engine = createAgents(foundation, { ...core, roster, catalog, readOnly });
+  if (engine.faults.length > 0) throw new Error(`Agents cannot be set up: ${engine.faults.join('; ')}`);
+
+  const server = createApp({
+    config,
+    confirmations: core.confirmations,
+    authorizer: engine.authorizer,
+    runs: engine.runs,
+    tap: createTapHandler({
+      confirmations: core.confirmations,
+      deliveries: {
+        findByToken: (token) => findDeliveryByToken(database.connection, token),
+        adoptMessage: (adoption) => adoptMessage(database.connection, adoption),
+      },
+      roster,
+      audit: auditRecorder,
+      clock,
+      logger,
+      timeZone: config.timeZone,
+    }),
+    channels,
+    audit: createAuditReader(database),
+    auditRecorder,
+    readOnly,
+    readiness: createReadiness({ database, channels: [...channels.values()] }),
+    people: roster,
+    metrics: metrics.registry,
+    clock,
+    logger,
+  });
+  started.push({ stop: () => server.close() });
+  const url = await listen(server, config.listen);
+  if (config.operations) {
+    const operations = createOperationsApp({
+      logger,
+      metrics: metrics.registry,
+      readiness: createReadiness({ database, channels: [...channels.values()] }),
+    });
+    started.push({ stop: () => operations.close() });
+    await listen(operations, config.operations);
+  }
+  startWorkers(foundation, { ...core, channels, publicUrl: config.publicUrl ?? url });
+  for (const channel of channels.values()) {
+    await channel.start();
+    started.push(channel);
+  }
+  await engine.start();
+  started.push(engine);
+  metrics.observe('countersign_active_runs', 'Runs that this process works on', engine.activeRuns);
+  return { url };
+}
+
+function createChannels({ config, clock, logger }: Foundation): ReadonlyMap<ChannelId, Channel> {
+  return new Map(
+    config.channels.map(({ id, kind, settings }) => {
+      const known = CHANNEL_KINDS.find((candidate) => candidate.kind === kind);
+      if (!known) throw new Error(`No channel of kind ${kind} is built in`);
+      const channel = known.create({
+        id,
+        settings,
+        locale: config.locale,
+        clock,
+        logger: logger.child({ channel: id }),
+      });
+      return [id, channel];
+    }),
+  );
+}
+
+interface Core {
+  readonly ledger: ConfirmationLedger;
+  readonly confirmations: ConfirmationService;
+  readonly gate: ConfirmationGate;
+}
+
+async function createCore(
+  { config, logger, clock, metrics, database, started }: Foundation,
+  parts: {
+    readonly channels: ReadonlyMap<ChannelId, Channel>;
+    readonly roster: Roster;
+    readonly catalog: ToolCatalog;
+  },
+): Promise<Core> {
+  const survive = (part: Parameters<ServiceMetrics['survived']>[0]) => (error: unknown) => {
+    metrics.survived(part);
+    logger.warn({ err: error, part }, 'a fault that the next round makes up for');
+  };
+  const ledger = createConfirmationLedger({ database, onNotifyFailed: survive('notify') });
+  const waiter = new ConfirmationWaiter({
+    ledger,
+    signals: database.notifier,
+    clock,
+    onPollFailed: survive('waiter'),
+  });
+  const sweeper = new Sweeper({ ledger, clock, onFailed: survive('sweeper') });
+  const sequencer = new AuditSequencer({ database, clock, onError: survive('sequencer') });
+  for (const part of [sequencer, waiter, sweeper]) {
+    part.start();
+    started.push(part);
+  }
+  metrics.observe('countersign_waits', 'Requests that this process waits for', () => waiter.size);
+  const { roster, catalog: toolFacts } = parts;
+  const owners = new Map<string, Config['agents'][number]['owner']>(
+    config.agents.map((agent) => [agent.id, agent.owner]),
+  );
+  return {
+    ledger,
+    confirmations: createConfirmationService({
+      ledger,
+      people: roster,
+      toolFacts,
+      waiter,
+      deliveriesOf: (ids) => deliveriesOf(database.connection, ids),
+    }),
+    gate: createConfirmationGate({
+      organization: config.organization,
+      configRevision: config.revision,
+      ledger,
+      people: roster,
+      policies: createPolicyEvaluator(config),
+      toolFacts,
+      addresses: new Map([...parts.channels].map(([id, channel]) => [id, channel.address])),
+      ownerOf: (agent) => owners.get(agent) ?? null,
+      verificationKey: await serviceSecret(database, 'verification-code'),
+    }),
+  };
+}
+
+function createAgents(
+  { config, logger, clock, database }: Foundation,
+  parts: Core & { readonly roster: Roster; readonly catalog: ToolCatalog; readonly readOnly: ReadOnlyStore },
+): AgentEngine {
+  const { roster, catalog, readOnly, confirmations, gate } = parts;
+  return createAgentEngine({
+    config,
+    catalog,
+    store: createRunStore(database),
+    sessions: createSessionStore(database),
+    signals: createRunSignals(database),
+    exclusive: database.kind === 'embedded',
+    confirmations,
+    audit: createAuditRecorder(database),
+    clock,
+    logger,
+    hookKinds: HOOK_KINDS,
+    gateHookFor: (agent) =>
+      createGateHook({ gate, confirmationForAll: agent?.requireConfirmationForAll ?? false }),
+    hookPorts: {
+      clock,
+      locale: config.locale,
+      timeZone: config.timeZone,
+      people: roster,
+      readOnly,
+      rateLimit: new RateLimitStore(database.connection),
+      connectorLog: new ConnectorLogStore(database.connection),
+    },
+  });
+}
+
+function startWorkers(
+  { config, logger, clock, metrics, database, started }: Foundation,
+  parts: Core & { readonly channels: ReadonlyMap<ChannelId, Channel>; readonly publicUrl: string },
+): void {
+  const { ledger, confirmations, channels, publicUrl } = parts;
+  const worker = new DeliveryWorker({
+    outbox: createDeliveryOutbox(database),
+    cards: createCardSource({ confirmations, timeZone: config.timeZone, publicUrl }),
+    channels: [...channels.values()],
+    wakeUps: {
+      onDelivery: (run) => database.notifier.subscribe('delivery', run),
+      onReconnect: (run) => database.notifier.onReconnect(run),
+    },
+    closeUndeliverable: (input) => closeUndeliverable(input, { ledger }),
+    metrics: metrics.deliveries,
+    clock,
+    logger,
+  });
+  worker.start();
+  started.push(worker);
+}
+
+async function listen(app: HttpApp, address: Config['listen']): Promise<string> {
+  return app.listen({ host: address.host, port: address.port });
+}
