@@ -135,6 +135,7 @@ function scopeOf(
     organization: ports.organization,
     agent: facts.agent,
     person: facts.requester?.id ?? null,
+    requesterNamedByAgent: facts.requesterNamedByAgent,
     session: facts.session,
     evaluation: facts.evaluation,
     tools: new Map(tools.map((tool) => [tool.name, tool])),
