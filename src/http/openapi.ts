@@ -41,7 +41,6 @@ export function openApiRoutes(app: HttpApp): void {
   );
   app.register(swaggerUi, {
     routePrefix: '/docs',
-    logo: null,
     staticCSP: {
       'default-src': "'none'",
       'script-src': "'self'",

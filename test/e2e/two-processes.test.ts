@@ -103,6 +103,8 @@ describe('two services on one PostgreSQL', () => {
       expect(kept).toMatchObject({ status: 'approved', execution: { status: 'unclaimed' } });
       expect(kept.votes?.map((vote) => vote.person.id)).toEqual(['wang.fang']);
       await until(async () => !JSON.stringify((await feishuCard(asked.id)).card).includes('"callback"'), {
+        // At most the lease of the process that was killed while it wrote the card.
+        deadlineMs: 30_000,
         what: 'the card in its final state',
       });
       await until(
@@ -113,7 +115,7 @@ describe('two services on one PostgreSQL', () => {
       expect(await successor.stop()).toBe(0);
     }
     platforms.serviceUrl = second.url;
-  });
+  }, 180_000);
 
   it('expire what nobody decides, and tell a late tap so', async () => {
     const asked = await ask(first.url, 'bank__short');
