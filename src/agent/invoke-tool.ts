@@ -17,7 +17,7 @@ import { endSpent } from './end-spent.ts';
 import { actorOfRun, hookFailureRecorder, type InvokePorts } from './invoke-ports.ts';
 import { BLOCK_MESSAGES, type BlockedCall, REJECTED_BEFORE } from './observation.ts';
 import { isSuspended, throwIfSuspended } from './run-stop.ts';
-import { SEND_WITHIN_MS } from './send-window.ts';
+import { NOT_SENT, SEND_WITHIN_MS } from './send-window.ts';
 import type { Tool, ToolOutcome } from './tool.ts';
 
 /** How long a tool may take to notice that its time is over. */
@@ -238,7 +238,7 @@ async function returnGrant(
 ): Promise<void> {
   if (call.confirmation === null) return;
   await confirmations
-    .recordOutcome({ id: call.confirmation, actor: actorOfRun(scope), status: 'failed', detail: 'not sent' })
+    .recordOutcome({ id: call.confirmation, actor: actorOfRun(scope), status: 'failed', detail: NOT_SENT })
     .catch((error: unknown) =>
       logger.error(
         { err: error, confirmation: call.confirmation },

@@ -191,6 +191,36 @@ describe('a run whose process is gone', () => {
     expect(tools.calls).toEqual([]);
   });
 
+  it('tells that an approved call was certainly not sent, where the earlier worker wrote that down', async () => {
+    model.script('buyer', [{ calls: [PAY] }, { text: 'I see.' }]);
+    const first = await startProcess();
+    const { id } = await first.start({ agent: BUYER });
+    const [request] = await first.asked(id);
+    await stopInOrder(first);
+    if (!request) throw new Error('nobody was asked');
+    const between = await startProcess();
+    const actor = { type: 'run', run: id, agent: BUYER } as const;
+    // Nobody works on the run while this happens: its lease is another's.
+    await database.connection.execute(sql`update runs set lease_owner = 'held' where id = ${id}`);
+    await store().heartbeat({ owner: 'held', leaseMs: 60_000 });
+    await between.decide(request.id, 'approve');
+    await between.confirmations.claim({ id: request.id, actor, args: request.args });
+    await between.confirmations.recordOutcome({
+      id: request.id,
+      actor,
+      status: 'failed',
+      detail: 'not sent',
+    });
+    await stopInOrder(between);
+    await endLeases();
+    const second = await startProcess();
+    expect(await second.finished(id)).toMatchObject({
+      invocations: [{ status: 'blocked', error: { code: 'lapsed' } }],
+    });
+    expect(toolResult(model.requests[1])).toMatchObject({ code: 'lapsed', executed: false });
+    expect(tools.calls).toEqual([]);
+  });
+
   it('tells the outcome that was written down before the end, with the hooks’ view of it', async () => {
     model.script('buyer', [{ calls: [PAY] }, { text: 'Paid.' }]);
     const first = await startProcess();
