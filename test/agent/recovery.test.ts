@@ -201,7 +201,9 @@ describe('a run whose process is gone', () => {
     const between = await startProcess();
     const actor = { type: 'run', run: id, agent: BUYER } as const;
     // Nobody works on the run while this happens: its lease is another's.
-    await database.connection.execute(sql`update runs set lease_owner = 'held', fencing_token = fencing_token + 1 where id = ${id}`);
+    await database.connection.execute(
+      sql`update runs set lease_owner = 'held', fencing_token = fencing_token + 1 where id = ${id}`,
+    );
     await store().heartbeat({ owner: 'held', leaseMs: 60_000 });
     await between.decide(request.id, 'approve');
     await between.confirmations.claim({ id: request.id, actor, args: request.args });
