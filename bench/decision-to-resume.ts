@@ -1,4 +1,4 @@
-import postgres from 'postgres';
+import pg from 'pg';
 import { POLL_INTERVAL_MS } from '../src/confirmation/waiter.ts';
 import { connectPostgres } from '../src/db/connect-postgres.ts';
 import { person, startCore } from '../test/support/core.ts';
@@ -67,11 +67,15 @@ async function resumeMs(url: string, options: { readonly listen: boolean; readon
 
 /** What PostgreSQL alone takes: one process notifies, another hears it and reads one row. */
 async function bareNotifyMs(url: string): Promise<number[]> {
-  const [sender, listener, reader] = [0, 1, 2].map(() => postgres(url, { max: 1, onnotice: () => {} }));
-  if (!sender || !listener || !reader) throw new Error('unreachable');
+  const connect = async () => {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    return client;
+  };
+  const [sender, listener, reader] = [await connect(), await connect(), await connect()];
   let heard: () => void = () => {};
-  await listener.listen('bench', () => heard());
-  await reader`select 1 from confirmations limit 1`;
+  listener.on('notification', () => heard());
+  await listener.query('listen bench');
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const arrived = new Promise<void>((resolve) => {
@@ -79,8 +83,8 @@ async function bareNotifyMs(url: string): Promise<number[]> {
     });
     const started = performance.now();
     await Promise.all([
-      sender`select pg_notify('bench', ${String(round)})`,
-      arrived.then(() => reader`select * from confirmations limit 1`),
+      sender.query('select pg_notify($1, $2)', ['bench', String(round)]),
+      arrived.then(() => reader.query('select * from confirmations limit 1')),
     ]);
     times.push(performance.now() - started);
   }

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import postgres from 'postgres';
 import { connectPostgres } from '../src/db/connect-postgres.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { startPostgres } from '../test/support/postgres-server.ts';
+import { runStatement } from '../test/support/run-statement.ts';
 import type { BenchRow } from './bench-row.ts';
 import { benchDecisionToResume } from './decision-to-resume.ts';
 import { benchDecisions } from './decisions.ts';
@@ -38,9 +38,7 @@ function lineOf(row: BenchRow): string {
 }
 
 async function freshDatabase(name: string): Promise<string> {
-  const admin = postgres(server.url, { max: 1, onnotice: () => {} });
-  await admin.unsafe(`create database bench_${name}`);
-  await admin.end();
+  await runStatement(server.url, `create database bench_${name}`);
   const url = server.url.replace(/\/postgres$/, `/bench_${name}`);
   const database = await connectPostgres({ url });
   await migrate(database);

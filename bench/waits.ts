@@ -1,4 +1,4 @@
-import postgres from 'postgres';
+import pg from 'pg';
 import { connectPostgres } from '../src/db/connect-postgres.ts';
 import { startCore } from '../test/support/core.ts';
 import type { BenchRow } from './bench-row.ts';
@@ -59,12 +59,14 @@ function heapBytes(): number {
 
 /** Transactions that the server counts in this database, less the ones that ask. */
 async function queriesASecond(url: string): Promise<number> {
-  const watcher = postgres(url, { max: 1, onnotice: () => {} });
+  const watcher = new pg.Client({ connectionString: url });
+  await watcher.connect();
   const count = async () => {
-    await watcher`select pg_stat_force_next_flush()`;
-    const [row] =
-      await watcher`select xact_commit::int as count from pg_stat_database where datname = current_database()`;
-    return row?.count as number;
+    await watcher.query('select pg_stat_force_next_flush()');
+    const { rows } = await watcher.query<{ count: number }>(
+      'select xact_commit::int as count from pg_stat_database where datname = current_database()',
+    );
+    return rows[0]?.count ?? 0;
   };
   // Statistics of other connections reach the server within a second of idleness.
   await new Promise((resolve) => setTimeout(resolve, 2_000));

@@ -34,7 +34,8 @@ class ReadOnlyGuardHook extends PreToolUseHook {
 
   async execute(context: HookContext): Promise<PreToolUseResult> {
     const { connector } = context.metadata;
-    if (!(await this.#readOnly.isReadOnly(connector))) return { allow: true };
+    // Anything but a plain no is a yes: a switch that cannot say is not off.
+    if ((await this.#readOnly.isReadOnly(connector)) === false) return { allow: true };
     return {
       allow: false,
       code: 'read_only',

@@ -67,7 +67,7 @@ describe('the architecture rules', () => {
 
   it.each([
     ['a second caller of tools', file('src/agent/dag.ts', 'await tool.execute(args);')],
-    ['a database driver outside src/db', file('src/http/app.ts', "import postgres from 'postgres';")],
+    ['a database driver outside src/db', file('src/http/app.ts', "import pg from 'pg';")],
     [
       'a platform SDK outside its channel',
       file('src/channel/x.ts', "import { WebClient } from '@slack/web-api';"),

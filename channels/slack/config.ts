@@ -3,10 +3,10 @@ import type { ChannelIdentity } from '../../src/channel/channel-kind.ts';
 
 /** Shapes of Slack's ids. They go into API parameters and are compared with what callbacks carry. */
 export const SLACK_ID = {
-  team: /^[TE][A-Z0-9]{1,40}$/,
-  user: /^[UW][A-Z0-9]{1,40}$/,
-  channel: /^[CGD][A-Z0-9]{1,40}$/,
-  app: /^A[A-Z0-9]{1,40}$/,
+  team: /^[TE][A-Za-z0-9_-]{1,60}$/,
+  user: /^[UW][A-Za-z0-9_-]{1,60}$/,
+  channel: /^[CGD][A-Za-z0-9_-]{1,60}$/,
+  app: /^A[A-Za-z0-9_-]{1,60}$/,
   timestamp: /^\d{1,15}\.\d{1,10}$/,
 } as const;
 
@@ -21,9 +21,9 @@ export interface SlackSettings {
   readonly channel: string;
 }
 
-const secret = z
-  .string({ error: 'a secret is required' })
-  .regex(/^\S+$/, 'a secret is required: it must not be empty or contain spaces');
+const NOT_AVAILABLE = 'not available in this version';
+
+const secret = z.string().regex(/^\S+$/, 'has to be a secret without spaces, and not empty');
 
 /** The keys of a `channels[]` entry of kind `slack`. An empty `appToken` or `appId` counts as not given. */
 export const slackSettings: z.ZodType<SlackSettings> = z
@@ -32,16 +32,20 @@ export const slackSettings: z.ZodType<SlackSettings> = z
     botToken: secret,
     signingSecret: secret,
     appToken: z
-      .literal('', { error: 'socket mode is not available in this version; leave `appToken` out' })
+      .string()
+      .refine((token) => token === '', `is for socket mode, which is ${NOT_AVAILABLE}`)
       .optional(),
-    team: z.string().regex(SLACK_ID.team, 'must be a Slack team id, like T0ACME'),
+    team: z.string().regex(SLACK_ID.team, 'has to be a Slack team id, like T0ACME'),
     appId: z
       .string()
-      .regex(/^(A[A-Z0-9]{1,40})?$/, 'must be a Slack app id, like A0COUNTER')
+      .regex(/^(A[A-Za-z0-9_-]{1,60})?$/, 'has to be a Slack app id, like A0COUNTER')
       .default(''),
-    channel: z.string().regex(SLACK_ID.channel, 'must be a Slack channel id, like C0FINANCE (not its name)'),
+    channel: z
+      .string()
+      .regex(SLACK_ID.channel, 'has to be a Slack channel id, like C0FINANCE (not its name)'),
     mode: z
-      .literal('http', { error: 'must be `http`; socket mode is not available in this version' })
+      .enum(['http', 'socket'])
+      .refine((mode) => mode === 'http', `has to be http; socket mode is ${NOT_AVAILABLE}`)
       .default('http'),
   })
   .transform(({ appToken: _appToken, mode: _mode, apiUrl, ...settings }) => ({
@@ -52,7 +56,7 @@ export const slackSettings: z.ZodType<SlackSettings> = z
 /** The value of `people[].slack`. */
 export const slackIdentity: z.ZodType<ChannelIdentity> = z
   .strictObject({
-    team: z.string().regex(SLACK_ID.team, 'must be a Slack team id, like T0ACME'),
-    user: z.string().regex(SLACK_ID.user, 'must be a Slack user id, like U0LIWEI'),
+    team: z.string().regex(SLACK_ID.team, 'has to be a Slack team id, like T0ACME'),
+    user: z.string().regex(SLACK_ID.user, 'has to be a Slack user id, like U0LIWEI'),
   })
   .transform(({ team, user }) => ({ provider: 'slack', tenant: team, ids: { user } }));

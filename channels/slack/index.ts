@@ -103,14 +103,7 @@ class SlackChannel implements Channel {
   }
 
   reply(event: TapEvent, reply: CallbackReply): ChannelAnswer {
-    const { logger } = this.#input;
-    const { answer, afterwards } = replyTo({
-      event,
-      reply,
-      locale: this.locale,
-      client: this.#client,
-      logger,
-    });
+    const { answer, afterwards } = replyTo({ ...this.#input, event, reply, client: this.#client });
     return afterwards === undefined ? { answer } : { answer, afterwards: () => this.#track(afterwards()) };
   }
 
@@ -182,8 +175,7 @@ class SlackChannel implements Channel {
       });
       if (result.kind !== 'ok') return lookUpFailed(result);
       const history = historyPage.safeParse(result.data).data;
-      if (history === undefined)
-        return { kind: 'uncertain', error: 'conversations.history: unreadable answer' };
+      if (history === undefined) break;
       for (const message of history.messages) {
         const { event_type, event_payload } = message.metadata ?? {};
         if (event_type !== CARD_EVENT_TYPE || event_payload?.delivery !== delivery.id) continue;
@@ -191,9 +183,11 @@ class SlackChannel implements Channel {
         if (found !== null) return found;
       }
       cursor = history.response_metadata?.next_cursor || undefined;
-      if (cursor === undefined) return { kind: 'none' };
+      if (cursor === undefined && history.has_more !== true) return { kind: 'none' };
+      if (cursor === undefined) break;
     }
-    return { kind: 'uncertain', error: 'conversations.history: too many messages since the first attempt' };
+    // Too many messages, or an answer that could not be read.
+    return { kind: 'uncertain', error: 'conversations.history: not read to the end' };
   }
 
   /**
@@ -237,10 +231,11 @@ const historyPage = z.object({
       metadata: z
         .object({ event_type: z.string(), event_payload: z.record(z.string(), z.unknown()) })
         .partial()
-        .optional(),
+        .nullish(),
     }),
   ),
-  response_metadata: z.object({ next_cursor: z.string().optional() }).optional(),
+  has_more: z.boolean().optional(),
+  response_metadata: z.object({ next_cursor: z.string().nullish() }).optional(),
 });
 
 const NOT_OURS: ReadonlySet<string> = new Set(['cant_update_message', 'message_not_found']);

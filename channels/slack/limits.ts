@@ -1,3 +1,4 @@
+import { cutText } from '../../src/channel/cut-text.ts';
 import type { Locale } from '../../src/locale.ts';
 
 /**
@@ -51,14 +52,8 @@ export const cutToBytes = (text: string, limit: number, locale: Locale): string 
 
 /** `text` shortened for a label of a few characters, where a mark in words would not fit. */
 export const cutShort = (text: string, limit: number): string => {
-  if (fits(text, limit)) return text;
-  const characters = [...text];
-  return `${characters
-    .slice(
-      0,
-      longestPrefix(characters, (head) => fits(`${head}…`, limit)),
-    )
-    .join('')}…`;
+  const fitting = (candidate: string) => fits(candidate, limit);
+  return fitting(text) ? text : `${longestHead(text, (head) => fitting(`${head}…`)).text}…`;
 };
 
 const MISSING: Readonly<Record<Locale, (count: string) => string>> = {
@@ -68,23 +63,21 @@ const MISSING: Readonly<Record<Locale, (count: string) => string>> = {
 
 function cutTo(text: string, locale: Locale, fitting: (candidate: string) => boolean): string {
   if (fitting(text)) return text;
-  const characters = [...text];
-  const marked = (head: string, kept: number) =>
-    `${head}${MISSING[locale]((characters.length - kept).toLocaleString('en-US'))}`;
+  const mark = (missing: number) => MISSING[locale](missing.toLocaleString('en-US'));
   // The mark is longest where nothing is kept, so room for that one is room for every other.
-  const room = longestPrefix(characters, (head) => fitting(marked(head, 0)));
-  const result = marked(characters.slice(0, room).join(''), room);
+  const head = longestHead(text, (candidate) => fitting(candidate + mark(text.length)));
+  const result = head.text + mark(head.missing);
   return fitting(result) ? result : '';
 }
 
-/** How many of `characters` (whole code points) can be kept; `fitting` must hold for every shorter prefix too. */
-function longestPrefix(characters: readonly string[], fitting: (head: string) => boolean): number {
+/** The longest start of `text` that is `fitting`, cut between characters; `fitting` must hold for every shorter one. */
+function longestHead(text: string, fitting: (head: string) => boolean): ReturnType<typeof cutText> {
   let low = 0;
-  let high = Math.min(characters.length, LIMITS.messageBytes);
+  let high = Math.min(text.length, LIMITS.messageBytes);
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    if (fitting(characters.slice(0, middle).join(''))) low = middle;
+    if (fitting(text.slice(0, middle))) low = middle;
     else high = middle - 1;
   }
-  return low;
+  return cutText(text, low);
 }

@@ -16,7 +16,7 @@ export function renderCard(card: Card, token: string): RenderedCard {
   const title = space.take(`${ICONS[card.state]} ${onOneLine(card.title)}`, LIMITS.header);
   const outcome = linesOf(card.outcome, 1200, card.locale);
   const mayApprove = card.actions.kind === 'decide' && card.actions.approvable && allShown;
-  const hint = card.actions.kind === 'decide' && !mayApprove ? [texts.noApproval] : [];
+  const hint = card.actions.kind === 'decide' && !allShown ? [texts.noApproval] : [];
   const warnings = [...hint, ...card.warnings].map((warning) => `⚠️ ${onOneLine(warning)}`).join('\n');
   const blocks = [
     header(title),
@@ -24,7 +24,7 @@ export function renderCard(card: Card, token: string): RenderedCard {
     ...section(space.take(warnings, 1000)),
     ...decisive,
     ...factBlocks(card.facts, space, card.locale),
-    ...section(card.summary === null ? '' : space.take(`${texts.summary}: ${onOneLine(card.summary)}`, 600)),
+    ...section(space.take(onOneLine(card.summary ?? ''), 1200)),
     ...preformatted(otherLines(card.lines, texts, space, card.locale)),
     ...buttons(card, token, mayApprove),
   ];
@@ -49,7 +49,6 @@ const ICONS: Readonly<Record<CardState, string>> = {
 
 interface CardTexts {
   readonly tool: string;
-  readonly summary: string;
   readonly noApproval: string;
   readonly moreLines: (count: number) => string;
 }
@@ -57,13 +56,11 @@ interface CardTexts {
 const TEXTS: Readonly<Record<Locale, CardTexts>> = {
   'zh-CN': {
     tool: '工具',
-    summary: '智能体的说明（未经核实）',
     noApproval: '此卡片无法完整显示决定所需的内容，因此不能在这里批准；请打开完整请求。',
     moreLines: (count) => `…（还有 ${count} 行未显示）`,
   },
   'en-US': {
     tool: 'Tool',
-    summary: 'The agent says (unverified)',
     noApproval:
       'This card cannot show in full what decides, so it cannot be approved here. Open the full request.',
     moreLines: (count) => `… (${count} more lines not shown)`,

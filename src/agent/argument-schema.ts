@@ -1,9 +1,9 @@
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { Ajv, type ErrorObject } from 'ajv';
 import type { JsonObject } from '../json.ts';
 import type { ArgumentsCheck } from './tool.ts';
 
 // Nothing is coerced, filled in or removed: what was approved is what the model said, to the letter.
-const ajv = new Ajv2020({ strict: false, ownProperties: true, validateFormats: false });
+const ajv = new Ajv({ strict: false, logger: false, ownProperties: true });
 
 /** Compiles a tool's schema once. Throws where it is no JSON Schema: a fault of the configuration. */
 export function compileArguments(parameters: JsonObject): (args: JsonObject) => ArgumentsCheck {

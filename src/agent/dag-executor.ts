@@ -34,7 +34,7 @@ export class DagExecutor implements Executor {
     this.#settlementOf = input.settlementOf;
   }
 
-  async execute(work: RunWork): Promise<RunEnd> {
+  async run(work: RunWork): Promise<RunEnd> {
     return new PlanRun(this.#plan, this.#settlementOf, work).finish();
   }
 }

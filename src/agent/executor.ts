@@ -4,7 +4,7 @@ import type { RunEnd, RunProgress, RunRecord, StoredInvocation } from './run-rec
 /** One way of working through a run. Both start where the rows say the work stands. */
 export interface Executor {
   /** Resolves with how the run ends. Throws where it has to be taken up again (`RunStop`, `LeaseLost`, a fault). */
-  execute(work: RunWork): Promise<RunEnd>;
+  run(work: RunWork): Promise<RunEnd>;
 }
 
 export interface RunWork {

@@ -30,7 +30,7 @@ export class ReactExecutor implements Executor {
     this.#opening = input.opening;
   }
 
-  async execute(work: RunWork): Promise<RunEnd> {
+  async run(work: RunWork): Promise<RunEnd> {
     const messages = [...work.progress.messages];
     const append = async (added: readonly ChatMessage[]) => {
       await work.record.appendMessages(added);

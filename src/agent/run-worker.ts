@@ -61,7 +61,7 @@ export async function workThrough(
     return failedRun('agent_unavailable', `The agent "${progress.facts.agent}" has no model.`);
   }
   try {
-    return await executor.execute({
+    return await executor.run({
       progress,
       record,
       scope,

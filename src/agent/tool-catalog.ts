@@ -1,17 +1,17 @@
 import type { Config, ConnectorConfig, ConnectorToolConfig } from '../config/config.ts';
 import type { DecisiveField } from '../confirmation/confirmation-request.ts';
 import type { ToolFacts } from '../confirmation/tool-facts.ts';
+import { compileGlobs } from '../glob.ts';
 import { compileArguments } from './argument-schema.ts';
 import { CALL_AGENT, CALL_AGENT_VERSION } from './call-agent-definition.ts';
 import { executeOverHttp } from './http-connector.ts';
 import type { Tool } from './tool.ts';
-import { matchesAnyToolPattern } from './tool-pattern.ts';
 import { connectorToolVersion } from './tool-version.ts';
 
 /** Every tool that this service itself can run, and the names of those that outside agents own. */
 export class ToolCatalog implements ToolFacts {
   readonly #tools: ReadonlyMap<string, Tool>;
-  readonly #externalPatterns: readonly string[];
+  readonly #matchesExternal: (name: string) => boolean;
 
   /** Throws where a tool's schema is no JSON Schema. */
   constructor(config: Pick<Config, 'connectors' | 'externalTools'>) {
@@ -20,7 +20,7 @@ export class ToolCatalog implements ToolFacts {
         .flatMap((connector) => connector.tools.map((tool) => connectorTool(connector, tool)))
         .map((tool) => [tool.name, tool]),
     );
-    this.#externalPatterns = config.externalTools;
+    this.#matchesExternal = compileGlobs(config.externalTools);
   }
 
   find(name: string): Tool | null {
@@ -29,12 +29,13 @@ export class ToolCatalog implements ToolFacts {
 
   /** The tools whose full names match one of the agent's globs, in the order of the configuration. */
   forAgent(patterns: readonly string[]): readonly Tool[] {
-    return [...this.#tools.values()].filter((tool) => matchesAnyToolPattern(patterns, tool.name));
+    const matches = compileGlobs(patterns);
+    return [...this.#tools.values()].filter((tool) => matches(tool.name));
   }
 
   /** Whether an outside agent may ask about a tool of this name; a connector's tool is never external. */
   isExternal(name: string): boolean {
-    return !this.#tools.has(name) && matchesAnyToolPattern(this.#externalPatterns, name);
+    return !this.#tools.has(name) && this.#matchesExternal(name);
   }
 
   versionOf(name: string): string | null | undefined {

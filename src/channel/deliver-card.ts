@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 import { assertNever } from '../assert-never.ts';
 import type { Clock } from '../clock.ts';
+import { type BoundedAnswer, boundedCall } from './bounded-call.ts';
 import type { Card, RenderedCard } from './card.ts';
 import { cardDigest } from './card-digest.ts';
 import type { CardSource } from './card-source.ts';
 import type { Channel, OutgoingDelivery, SendOutcome, UpdateOutcome } from './channel.ts';
 import type { DeliveryOutbox, DeliveryResult, DueDelivery, ShownCard } from './delivery-outbox.ts';
-import { type PlatformAnswer, platformCall } from './platform-call.ts';
 import { retryDelayMs } from './retry-delay.ts';
 
 export interface DeliverCardInput {
@@ -82,7 +82,7 @@ function drawn({ channel, due, logger }: DeliverCardInput, card: Card): Rendered
 type Outgoing = Omit<OutgoingDelivery, 'signal'>;
 
 async function send(input: DeliverCardInput, outgoing: Outgoing): Promise<SendOutcome> {
-  const answer = await platformCall({
+  const answer = await boundedCall({
     ...input,
     call: (signal) => input.channel.send({ ...outgoing, signal }),
   });
@@ -96,7 +96,7 @@ async function update(input: DeliverCardInput, outgoing: Omit<Outgoing, 'attempt
   const messageIds = input.due.task === 'update' ? input.due.messageIds : [];
   const outcomes = await Promise.all(
     messageIds.map(async (messageId): Promise<UpdateOutcome> => {
-      const answer = await platformCall({
+      const answer = await boundedCall({
         ...input,
         call: (signal) => input.channel.update({ ...outgoing, attempt: 1, messageId, signal }),
       });
@@ -152,7 +152,7 @@ const finished = (result: DeliveryResult | null): Delivered => ({ result, pauseM
 /** What a throw says may hold anything, so only the log gets it. */
 function failureOf(
   { due, logger }: DeliverCardInput,
-  answer: Exclude<PlatformAnswer<unknown>, { kind: 'answered' }>,
+  answer: Exclude<BoundedAnswer<unknown>, { kind: 'answered' }>,
 ) {
   if (answer.kind !== 'threw') return answer.kind === 'timed-out' ? 'timed_out' : 'service_stopped';
   logger.error(

@@ -5,7 +5,9 @@ import { Command } from 'commander';
 import { packageRoot } from '../package-root.ts';
 
 /** Exit codes: 0 stopped in order, 2 the configuration is wrong, 1 anything else. */
-const { version } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
+const { version } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8')) as {
+  version: string;
+};
 
 const program = new Command('countersign')
   .description('A human-approval gate for agents, in the chat people already use.')
@@ -48,7 +50,7 @@ audit
   .description('recompute both chains; exits 0 when nothing was changed, 1 when something was')
   .option(...configOption)
   .action(async ({ config }: { config: string }) => {
-    const { auditVerify } = await import('./audit-verify.ts');
+    const { auditVerify } = await import('./audit-verify-command.ts');
     process.exitCode = await auditVerify({ configFile: config });
   });
 

@@ -20,10 +20,7 @@ export class FaultyConfig extends Error {
 export const EXIT_FAULTY_CONFIG = 2;
 
 /** Reads and checks the configuration with the channels and hooks this service is built with. */
-export async function readConfig(
-  fileName: string,
-  warn: (line: string) => void,
-): Promise<Config> {
+export async function readConfig(fileName: string, warn: (line: string) => void): Promise<Config> {
   let text: string;
   try {
     text = await readFile(fileName, 'utf8');

@@ -65,8 +65,12 @@ const KINDS: Readonly<Record<string, string>> = {
   record: 'a mapping',
 };
 
+/** How the library's own messages begin; anything else was written by the schema's author and says more. */
+const STOCK_MESSAGE = /^(?:Invalid|Too) /;
+
 // Never the value itself: it may be a secret that stands in the wrong place.
 function messageOf(issue: z.core.$ZodIssue): string {
+  if (!STOCK_MESSAGE.test(issue.message)) return issue.message;
   switch (issue.code) {
     case 'invalid_type':
       return `has to be ${KINDS[issue.expected] ?? issue.expected}`;

@@ -39,7 +39,7 @@ export const serverSection = z.strictObject({
   people: z.array(z.unknown()).default([]),
   channels: z.array(z.unknown()).default([]),
   policies: z.array(z.unknown()).default([]),
-  defaultPolicy: z.unknown(),
+  defaultPolicy: z.unknown().optional(),
   models: z.record(z.string(), z.unknown()).default({}),
   connectors: z.array(z.unknown()).default([]),
   agents: z.array(z.unknown()).default([]),

@@ -1,55 +1,60 @@
 import { sql } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/postgres-js';
-import postgres from 'postgres';
-import type { Connection, Database, Topic } from './database.ts';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import pg from 'pg';
+import type { Connection, Database } from './database.ts';
+import { PostgresListener } from './postgres-listener.ts';
 import { encodeNotification, LISTEN_CHANNEL, TopicSubscriptions } from './topics.ts';
 
 export interface PostgresOptions {
   readonly url: string;
   readonly poolSize?: number;
-  /** Called with a sentence when the listener loses or regains its connection. */
+  /** Told when the listener loses or regains its connection. */
   readonly onListenerChange?: (connected: boolean) => void;
-  /** Off only to measure what waiting costs without notifications. Default true. */
+  /** Off only to measure what waiting costs without notifications, and for commands that wait for nothing. */
   readonly listen?: boolean;
 }
 
-/** Opens a pool and the one LISTEN connection of this process. Throws when the database cannot be reached. */
+/** No statement of the service takes this long; what does is stuck, and its connection is given up. */
+const STATEMENT_TIMEOUT_MS = 30_000;
+
+/**
+ * Opens a pool and the one LISTEN connection of this process. Throws when the database cannot be reached now; later
+ * on, a lost connection fails the statements on it and is replaced.
+ */
 export async function connectPostgres(options: PostgresOptions): Promise<Database> {
-  const pool = postgres(options.url, {
+  const pool = new pg.Pool({
+    connectionString: options.url,
     max: options.poolSize ?? 10,
-    connect_timeout: 10,
-    onnotice: () => {},
+    application_name: 'countersign',
+    connectionTimeoutMillis: 10_000,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    query_timeout: STATEMENT_TIMEOUT_MS + 5_000,
+    keepAlive: true,
     // A decision that was answered survives a crash of the server, whatever its default is.
-    connection: { application_name: 'countersign', synchronous_commit: 'on', TimeZone: 'UTC' },
+    options: '-c synchronous_commit=on -c TimeZone=UTC',
   });
+  // A connection that breaks while nobody, or a transaction between two statements, uses it: the next statement on it
+  // fails, which is where it is dealt with.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+
   const connection = drizzle(pool) as unknown as Connection;
-  await connection.execute(sql`select 1`);
-
   const subscriptions = new TopicSubscriptions();
-  let connected = false;
-  const setConnected = (now: boolean) => {
-    if (connected !== now) options.onListenerChange?.(now);
-    connected = now;
-  };
-
-  // The library reopens a lost listener by itself and calls `onlisten` again.
-  const listener = postgres(options.url, {
-    max: 1,
-    idle_timeout: 0,
-    max_lifetime: null,
-    onnotice: () => {},
-    onclose: () => setConnected(false),
-    connection: { application_name: 'countersign-listen' },
+  const listener = new PostgresListener({
+    url: options.url,
+    onPayload: (payload) => subscriptions.deliver(payload),
+    onChange(connected) {
+      options.onListenerChange?.(connected);
+      if (connected) subscriptions.reconnected();
+    },
   });
-  if (options.listen ?? true) {
-    await listener.listen(
-      LISTEN_CHANNEL,
-      (payload) => subscriptions.deliver(payload),
-      () => {
-        setConnected(true);
-        subscriptions.reconnected();
-      },
-    );
+  try {
+    await connection.execute(sql`select 1`);
+    if (options.listen ?? true) await listener.start();
+  } catch (error) {
+    await listener.stop();
+    await pool.end();
+    throw error;
   }
 
   return {
@@ -61,17 +66,17 @@ export async function connectPostgres(options: PostgresOptions): Promise<Databas
         return work(transaction as unknown as Connection);
       }),
     notifier: {
-      async notify(topic: Topic, id: string) {
-        await pool`select pg_notify(${LISTEN_CHANNEL}, ${encodeNotification(topic, id)})`;
+      async notify(topic, id) {
+        await pool.query('select pg_notify($1, $2)', [LISTEN_CHANNEL, encodeNotification(topic, id)]);
       },
       subscribe: (topic, onNotification) => subscriptions.subscribe(topic, onNotification),
       onReconnect: (run) => subscriptions.onReconnect(run),
       get connected() {
-        return connected;
+        return listener.connected;
       },
     },
     async close() {
-      await Promise.all([listener.end({ timeout: 2 }), pool.end({ timeout: 5 })]);
+      await Promise.all([listener.stop(), pool.end()]);
     },
   };
 }

@@ -3,8 +3,9 @@ import { and, eq, inArray, ne, sql } from 'drizzle-orm';
 import type { ChannelAddress } from '../channel/channel.ts';
 import type { DeliveryOnRecord } from '../channel/delivery-on-record.ts';
 import type { DeliveryRecord } from '../confirmation/delivery-record.ts';
+import type { TapDeliveries } from '../confirmation/tap-delivery.ts';
 import { type ChannelId, type ConfirmationId, type DeliveryId, newDeliveryId } from '../ids.ts';
-import type { Connection } from './database.ts';
+import type { Connection, Database } from './database.ts';
 import { deliveries } from './schema/deliveries.ts';
 
 /**
@@ -155,6 +156,12 @@ export async function adoptMessage(
     .returning({ id: deliveries.id });
   return adopted.length > 0;
 }
+
+/** The deliveries as the tap handler compares callbacks with them. */
+export const createTapDeliveries = ({ connection }: Pick<Database, 'connection'>): TapDeliveries => ({
+  findByToken: (token) => findDeliveryByToken(connection, token),
+  adoptMessage: (input) => adoptMessage(connection, input),
+});
 
 /** 128 bits in base64url: names a card in its own buttons, and cannot be guessed. */
 const newToken = (): string => randomBytes(16).toString('base64url');

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { packageRoot } from '../package-root.ts';
 import type { Database } from './database.ts';
+import { rowsOf } from './rows-of.ts';
 
 /** Two services that start at once take turns under this advisory lock. */
 const MIGRATION_LOCK = 0x636f756e;
@@ -51,10 +52,7 @@ async function knownMigrations(): Promise<readonly string[]> {
 }
 
 async function appliedMigrations(connection: Database['connection']): Promise<string[]> {
-  const result = await connection.execute(sql`select name from migrations`);
-  const rows = (Array.isArray(result) ? result : (result as unknown as { rows: unknown[] }).rows) as {
-    name: string;
-  }[];
+  const rows = await rowsOf<{ name: string }>(connection, sql`select name from migrations`);
   return rows.map((row) => row.name);
 }
 

@@ -51,7 +51,12 @@ export function createRunStore(database: Database): RunStore {
         .select()
         .from(invocations)
         .where(eq(invocations.runId, id))
-        .orderBy(asc(invocations.createdAt), asc(invocations.turn), asc(invocations.place));
+        .orderBy(
+          asc(invocations.turn),
+          asc(invocations.place),
+          asc(invocations.createdAt),
+          asc(invocations.id),
+        );
       return runFromRow(
         row,
         children.map((child) => child.id),

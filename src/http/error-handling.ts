@@ -3,13 +3,15 @@ import type { FastifyReply } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { CountersignError } from '../errors.ts';
 import type { HttpApp } from './http-app.ts';
+import { loggedFault } from './logged-fault.ts';
 import { PROBLEM_MEDIA_TYPE, problemOfFault, toProblem } from './problem.ts';
 
 /** Answers every error, ours, the framework's and the unexpected, as a problem. */
 export function installErrorHandling(app: HttpApp): void {
   app.setErrorHandler((error, request, reply) => {
     const known = toCountersignError(error);
-    if (!known) request.log.error({ err: error, route: request.routeOptions.url }, 'request failed');
+    if (!known)
+      request.log.error({ fault: loggedFault(error), route: request.routeOptions.url }, 'request failed');
     return sendProblem(reply, known ?? problemOfFault(error));
   });
   app.setNotFoundHandler((_request, reply) =>

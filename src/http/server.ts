@@ -1,4 +1,4 @@
-import Fastify, { type FastifyBaseLogger } from 'fastify';
+import Fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import { CountersignError } from '../errors.ts';
 import { answerBrokenRequest, installErrorHandling, sendProblem } from './error-handling.ts';
@@ -16,7 +16,7 @@ export function createServer({
   const app = Fastify({
     loggerInstance: logger,
     // One line a request comes from `request-log.ts`; the framework's own would carry addresses and queries.
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,
     bodyLimit: MAX_BODY_BYTES,
     // A client that sends its request slower than this is cut off; answers may take as long as they like.

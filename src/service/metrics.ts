@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { DeliveryMetrics } from '../channel/delivery-metrics.ts';
 
 /** What the parts of the service count; `/metrics` shows all of it. */

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import postgres from 'postgres';
 import { connectPostgres } from '../../src/db/connect-postgres.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { startPostgres } from '../support/postgres-server.ts';
+import { runStatement } from '../support/run-statement.ts';
 import { type ChaosRow, passed } from './row.ts';
 import { CHAOS_ROWS } from './rows/index.ts';
 
@@ -37,9 +37,7 @@ async function runRow(row: ChaosRow): Promise<boolean> {
 }
 
 async function freshDatabase(name: string): Promise<string> {
-  const admin = postgres(server.url, { max: 1, onnotice: () => {} });
-  await admin.unsafe(`create database chaos_${name}`);
-  await admin.end();
+  await runStatement(server.url, `create database chaos_${name}`);
   const url = server.url.replace(/\/postgres$/, `/chaos_${name}`);
   const database = await connectPostgres({ url });
   await migrate(database);

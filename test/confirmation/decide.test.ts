@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DecideInput } from '../../src/confirmation/confirmation-service.ts';
 import type { Database } from '../../src/db/database.ts';
+import { rowsOf } from '../../src/db/rows-of.ts';
 import { type ConfirmationId, channelId } from '../../src/ids.ts';
 import { type Core, POLICY, person, startCore } from '../support/core.ts';
 import { DATABASES } from '../support/databases.ts';
@@ -44,13 +45,10 @@ describe.each(DATABASES)('decisions on $name', ({ open }) => {
     });
 
   const events = async (id: ConfirmationId) => {
-    const rows = await database.connection.execute(
+    const list = await rowsOf<{ kind: string; data: { code?: string } }>(
+      database.connection,
       sql`select kind, data from audit_events where confirmation_id = ${id} order by request_seq`,
     );
-    const list = (Array.isArray(rows) ? rows : (rows as unknown as { rows: unknown[] }).rows) as {
-      kind: string;
-      data: { code?: string };
-    }[];
     return list.map((event) => (event.data.code ? `${event.kind}:${event.data.code}` : event.kind));
   };
 
@@ -246,10 +244,10 @@ describe.each(DATABASES)('decisions on $name', ({ open }) => {
       n: 0.1,
       nested: { list: ['true', true, null, '007'] },
     });
-    const rows = await database.connection.execute(
+    const list = await rowsOf(
+      database.connection,
       sql`select jsonb_typeof(args) as kind, args ->> 'amount' as amount from confirmations where id = ${id}`,
     );
-    const list = Array.isArray(rows) ? rows : (rows as unknown as { rows: unknown[] }).rows;
     expect(list[0]).toEqual({ kind: 'object', amount: '68000.00' });
     expect((await core.service.get(id))?.args).toEqual({
       amount: '68000.00',

@@ -12,14 +12,7 @@ import { createApp } from '../../src/http/app.ts';
 import type { AppOptions } from '../../src/http/app-options.ts';
 import type { HttpApp } from '../../src/http/http-app.ts';
 import type { ReadOnlyState } from '../../src/http/read-only-switch.ts';
-import {
-  agentId,
-  apiKeyId,
-  type ConfirmationId,
-  newRunId,
-  personId,
-  type RunId,
-} from '../../src/ids.ts';
+import { agentId, apiKeyId, type ConfirmationId, newRunId, personId, type RunId } from '../../src/ids.ts';
 
 const person = (id: string, name: string, extra: Partial<PersonConfig> = {}): PersonConfig => ({
   id: personId(id),
@@ -195,7 +188,10 @@ export function createNeighbours(): Neighbours {
     metrics: new Registry(),
     logLines: [],
     authorize: async () => ({ kind: 'allow', args: {}, argsDigest: 'sha256:0' }),
-    onTap: async () => ({ kind: 'notice', notice: { level: 'success', text: { 'zh-CN': '好', 'en-US': 'Done' } } }),
+    onTap: async () => ({
+      kind: 'notice',
+      notice: { level: 'success', text: { 'zh-CN': '好', 'en-US': 'Done' } },
+    }),
     audit: {
       list: async () => ({ items: [], nextCursor: null }),
       verify: async () => ({ ok: true, events: 0, head: { seq: 0, hash: '' } }),

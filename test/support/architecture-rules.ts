@@ -110,7 +110,7 @@ const LAYERS: readonly Layer[] = [
     wayOut: 'export a name of src/; channels and hooks stay outside',
   },
   // The composition root and what starts it.
-  ...['src/main.ts', 'src/cli/', 'src/demo/'].map((prefix) => ({
+  ...['src/main.ts', 'src/service/', 'src/cli/', 'src/demo/'].map((prefix) => ({
     prefix,
     mayImport: [...ANYTHING_IN_SRC, 'channels/', 'hooks/'],
     wayOut: 'import from src, channels or hooks',
@@ -136,7 +136,7 @@ const layerOf = (path: string): Layer | undefined => {
 
 /** Packages that one part alone knows, so that it can be replaced. */
 const PACKAGE_HOMES: readonly { readonly name: RegExp; readonly homes: readonly string[] }[] = [
-  { name: /^(drizzle-orm|postgres|@electric-sql\/pglite)(\/|$)/, homes: ['src/db/'] },
+  { name: /^(drizzle-orm|pg|@electric-sql\/pglite)(\/|$)/, homes: ['src/db/'] },
   {
     name: /^(fastify|fastify-type-provider-zod)$|^@fastify\//,
     homes: ['src/http/', 'src/console/', 'src/demo/', 'src/standin/'],

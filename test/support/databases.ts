@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import postgres from 'postgres';
 import { inject } from 'vitest';
 import { connectEmbedded } from '../../src/db/connect-embedded.ts';
 import { connectPostgres } from '../../src/db/connect-postgres.ts';
 import type { Database } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { runStatement } from './run-statement.ts';
 
 /** The two databases every store has to work on: `describe.each(DATABASES)('…on $name', ({ open }) => …)`. */
 export const DATABASES = [
@@ -15,10 +15,8 @@ export const DATABASES = [
 /** A fresh, migrated database on the real server, and its URL for a second process. */
 export async function newPostgresDatabase(): Promise<string> {
   const serverUrl = inject('postgresUrl');
-  const admin = postgres(serverUrl, { max: 1, onnotice: () => {} });
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  await admin.unsafe(`create database ${name}`);
-  await admin.end();
+  await runStatement(serverUrl, `create database ${name}`);
   return serverUrl.replace(/\/postgres$/, `/${name}`);
 }
 

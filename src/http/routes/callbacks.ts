@@ -6,12 +6,13 @@ import { type AuditRecorder, SYSTEM_ACTOR } from '../../audit/audit-event.ts';
 import type { Notice } from '../../channel/card.ts';
 import type { Channel, ChannelAnswer, HttpAnswer, InboundResult } from '../../channel/channel.ts';
 import type { TapEvent } from '../../channel/inbound-event.ts';
+import type { TapHandler } from '../../confirmation/handle-tap.ts';
 import { CountersignError } from '../../errors.ts';
 import { type ChannelId, channelId } from '../../ids.ts';
 import type { FailedProofs } from '../failed-proofs.ts';
 import type { HttpApp } from '../http-app.ts';
 import { MAX_BODY_BYTES } from '../json-body.ts';
-import type { TapHandler } from '../tap-handler.ts';
+import { loggedFault } from '../logged-fault.ts';
 
 const NOTHING_TO_SAY: HttpAnswer = {
   status: 200,
@@ -96,7 +97,7 @@ async function receive(channel: Channel, request: FastifyRequest): Promise<Inbou
   try {
     return await channel.receive({ headers: request.headers, body });
   } catch (error) {
-    request.log.warn({ err: error, channel: channel.id }, 'a callback could not be verified');
+    request.log.warn({ fault: loggedFault(error), channel: channel.id }, 'a callback could not be verified');
     return { kind: 'refused', reason: 'the verifier failed' };
   }
 }
@@ -122,7 +123,10 @@ async function refuse(
     data: { channel: channel.id, reason, address: request.ip },
   });
   await recorded.catch((error: unknown) =>
-    request.log.error({ err: error, channel: channel.id }, 'a refused callback is not on the record'),
+    request.log.error(
+      { fault: loggedFault(error), channel: channel.id },
+      'a refused callback is not on the record',
+    ),
   );
   return reply.code(401).send();
 }
@@ -135,7 +139,10 @@ async function answerTap(
   tap: TapHandler,
 ): Promise<ChannelAnswer> {
   const fault = (error: unknown) =>
-    request.log.error({ err: error, channel: channel.id, eventId: event.eventId }, 'a verified tap failed');
+    request.log.error(
+      { fault: loggedFault(error), channel: channel.id, eventId: event.eventId },
+      'a verified tap failed',
+    );
   try {
     const reply = await tap.handle(channel, event);
     try {
@@ -167,7 +174,9 @@ class FollowUps {
   startAfter(request: FastifyRequest, reply: FastifyReply, run: () => Promise<void>): void {
     const running = new Promise<void>((resolve) => finished(reply.raw, () => resolve()))
       .then(run)
-      .catch((error: unknown) => request.log.error({ err: error }, 'the follow-up of a tap failed'));
+      .catch((error: unknown) =>
+        request.log.error({ fault: loggedFault(error) }, 'the follow-up of a tap failed'),
+      );
     this.#running.add(running);
     void running.then(() => this.#running.delete(running));
   }

@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client';
 import { z } from 'zod';
 import type { HttpApp } from '../http-app.ts';
+import { loggedFault } from '../logged-fault.ts';
 import type { Readiness, ReadinessCheck } from '../readiness.ts';
 
 const readyAnswer = z.object({
@@ -39,7 +40,7 @@ export function operationsRoutes(
     },
     async (request, reply) => {
       const checks = await ports.readiness.check().catch((error: unknown): ReadinessCheck[] => {
-        request.log.error({ err: error }, 'readiness could not be checked');
+        request.log.error({ fault: loggedFault(error) }, 'readiness could not be checked');
         return [{ name: 'readiness', ready: false, detail: 'could not be checked; see the log' }];
       });
       const ready = checks.every((check) => check.ready);

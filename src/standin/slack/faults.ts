@@ -5,6 +5,8 @@ export type SlackFault =
   | 'timeout-after-accept'
   /** HTTP 500, nothing done. */
   | '500'
+  /** The method does its work, and HTTP 500 is what comes back. */
+  | '500-after-accept'
   /** The connection breaks, nothing done. */
   | 'reset'
   /** The method does its work, then the connection breaks. */

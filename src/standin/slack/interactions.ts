@@ -122,7 +122,7 @@ function afterSubmission(modal: SlackModal, result: CallbackResult): SlackModal 
   if (result.status !== 200) return { ...modal, errors: FAILED };
   if (result.body === '') return null;
   if (!result.contentType.startsWith('application/json')) return { ...modal, errors: FAILED };
-  const action = responseAction.safeParse(JSON.parse(result.body)).data;
+  const action = responseAction.safeParse(parsed(result.body)).data;
   switch (action?.response_action) {
     case 'clear':
       return null;
@@ -136,5 +136,14 @@ function afterSubmission(modal: SlackModal, result: CallbackResult): SlackModal 
       return { ...modal, view: action.view as ModalView, errors: {} };
     default:
       return { ...modal, errors: FAILED };
+  }
+}
+
+/** `undefined` where the app answered with something that is not JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }

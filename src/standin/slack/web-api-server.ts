@@ -51,6 +51,10 @@ async function answer(
     case 'ratelimited':
       response.writeHead(429, { 'retry-after': '7' }).end();
       return;
+    case '500-after-accept':
+      work();
+      response.writeHead(500).end('upstream error');
+      return;
     case '500':
       response.writeHead(500).end('upstream error');
       return;

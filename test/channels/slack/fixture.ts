@@ -77,19 +77,6 @@ export function slackChannel(input: {
   });
 }
 
-/** A clock that a test moves; timers never fire by themselves. */
-export function stoppedClock(startMs: number): Clock & { advance(ms: number): void } {
-  let nowMs = startMs;
-  return {
-    now: () => nowMs,
-    monotonic: () => nowMs,
-    setTimer: () => () => {},
-    advance(ms) {
-      nowMs += ms;
-    },
-  };
-}
-
 export function outgoing(
   channel: Channel,
   overrides: Partial<OutgoingUpdate> & { readonly card?: Card } = {},

@@ -151,11 +151,12 @@ describe('a card in Slack', () => {
     }
   });
 
-  it('has no approve button where the core says so, in words of its language', () => {
+  it('has no approve button where the core says so, and leaves the reason to the core', () => {
     const actions = { ...slackCard().actions, approvable: false } as Card['actions'];
-    const card = slackCard({ actions, locale: 'zh-CN' });
+    const card = slackCard({ actions, warnings: ['参数中没有金额'], locale: 'zh-CN' });
     expect(actionIds(card)).toEqual(['countersign.reject', 'countersign.open']);
-    expect(shown(card)).toContain('不能在这里批准');
+    expect(shown(card)).toContain('⚠️ 参数中没有金额');
+    expect(shown(card)).not.toContain('不能在这里批准');
     expect(renderCard(card, TOKEN).decisiveShown).toBe(true);
   });
 

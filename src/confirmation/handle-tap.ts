@@ -1,0 +1,134 @@
+import type { Logger } from 'pino';
+import type { AuditRecorder } from '../audit/audit-event.ts';
+import { boundedCall } from '../channel/bounded-call.ts';
+import type { Notice } from '../channel/card.ts';
+import type { Channel } from '../channel/channel.ts';
+import { cutText } from '../channel/cut-text.ts';
+import type { DeliveryOnRecord } from '../channel/delivery-on-record.ts';
+import type { CallbackReply, TapEvent } from '../channel/inbound-event.ts';
+import type { Clock } from '../clock.ts';
+import { cardLines } from './card-lines.ts';
+import { CARD_TEXTS } from './card-texts.ts';
+import type { ConfirmationRequest } from './confirmation-request.ts';
+import type { ConfirmationService } from './confirmation-service.ts';
+import { NOTICES, noticeOf, REASON_DIALOG } from './notices.ts';
+import type { Roster, RosterPerson } from './roster.ts';
+import { matchTap, type TapDeliveries } from './tap-delivery.ts';
+import { mismatchRefusal, refusedTap, TAP_REFUSALS, type TapRefusal, voterOf } from './tap-refusal.ts';
+
+export interface TapHandler {
+  /** Resolves after the commit, well inside the platforms' 3 seconds, with what the person shall be told. Never throws. */
+  handle(channel: Channel, event: TapEvent): Promise<CallbackReply>;
+}
+
+export interface TapHandlerPorts {
+  readonly confirmations: Pick<ConfirmationService, 'decide'>;
+  readonly deliveries: TapDeliveries;
+  readonly roster: Pick<Roster, 'personOf'>;
+  readonly audit: AuditRecorder;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** IANA name, for the times in notices. */
+  readonly timeZone: string;
+}
+
+/** Platforms give a callback 3 s in all; what is not known by then is said to be unknown, never to be done. */
+const ANSWER_WITHIN_MS = 2_500;
+/** In UTF-16 units; the chats' own input fields stop there too. */
+const LONGEST_REASON = 1_000;
+
+/**
+ * What a verified tap does: compare it with the card on record, find the person, and hand the vote to `decide()`.
+ * Everything that is refused here changes nothing and is on the record; a throw anywhere reads "not recorded".
+ */
+export function createTapHandler(ports: TapHandlerPorts): TapHandler {
+  const { clock, logger } = ports;
+  return {
+    async handle(channel, event) {
+      const answer = await boundedCall({
+        clock,
+        timeoutMs: ANSWER_WITHIN_MS,
+        call: () => answerTap(ports, channel, event),
+      });
+      if (answer.kind === 'answered') return answer.outcome;
+      if (answer.kind === 'threw') {
+        logger.error({ err: answer.error, channel: channel.id }, 'a tap was not recorded');
+        return told(NOTICES.notRecorded);
+      }
+      // The transaction may still commit; the card will say so.
+      logger.error({ channel: channel.id }, 'a tap took too long to answer for certain');
+      return told(NOTICES.unconfirmed);
+    },
+  };
+}
+
+async function answerTap(ports: TapHandlerPorts, channel: Channel, event: TapEvent): Promise<CallbackReply> {
+  const match = await matchTap({ channel, event, deliveries: ports.deliveries });
+  const { delivery } = match;
+  const voter = voterOf(ports.roster, event);
+  const refuse = async (refusal: TapRefusal): Promise<CallbackReply> => {
+    await ports.audit.record(refusedTap({ refusal, channel, event, delivery, person: voter.person }));
+    return told(refusal.notice);
+  };
+
+  if (match.kind === 'mismatch') return refuse(mismatchRefusal(match.code));
+  if (event.openedFor !== null && !Object.values(event.actor.ids).includes(event.openedFor)) {
+    return refuse(TAP_REFUSALS.otherPerson);
+  }
+  if (voter.kind === 'refused') return refuse(voter.refusal);
+  if (event.verdict === 'approve' && !match.delivery.decisiveShown)
+    return refuse(TAP_REFUSALS.decisiveNotShown);
+  return vote(ports, { channel, event, delivery: match.delivery, person: voter.person });
+}
+
+/** `decide()` asks for a reason only of who may vote now, so nobody else is shown a dialog that leads nowhere. */
+async function vote(
+  ports: TapHandlerPorts,
+  input: {
+    readonly channel: Channel;
+    readonly event: TapEvent;
+    readonly delivery: DeliveryOnRecord;
+    readonly person: RosterPerson;
+  },
+): Promise<CallbackReply> {
+  const { channel, event, delivery, person } = input;
+  const { verdict } = event;
+  const outcome = await ports.confirmations.decide({
+    id: delivery.confirmationId,
+    person: person.id,
+    verdict,
+    reason: event.reason?.trim() ? bounded(event.reason.trim()) : null,
+    // The card that was tapped is this request's own, and a request's arguments never change.
+    argsDigest: null,
+    surface: { kind: 'channel', id: channel.id },
+  });
+  if (outcome.kind !== 'reason-required') return told(noticeOf(outcome, verdict, ports.timeZone));
+  if (event.reason !== undefined || event.token === null) {
+    return { kind: 'reason-missing', notice: NOTICES.reasonMissing };
+  }
+  return {
+    kind: 'ask-reason',
+    verdict,
+    confirmation: delivery.confirmationId,
+    token: event.token,
+    ...REASON_DIALOG[verdict],
+    recap: recapOf(outcome.request, channel),
+    failure: NOTICES.reasonNotAsked,
+  };
+}
+
+/** What decides, and the code by which two people see that they mean the same request. */
+function recapOf(request: ConfirmationRequest, { locale }: Channel): readonly string[] {
+  const texts = CARD_TEXTS[locale];
+  const { lines } = cardLines(request.args, request.decisiveFields, texts);
+  const decisive = lines.filter((line) => line.decisive);
+  return [
+    ...decisive.map(({ label, value }) => `${label}: ${value}`),
+    `${texts.facts.code}: ${request.verificationCode}`,
+  ];
+}
+
+/** Cut on a character, without a mark: it goes on the record as the person's own words. */
+const bounded = (reason: string): string => cutText(reason, LONGEST_REASON).text;
+
+const told = (notice: Notice): CallbackReply => ({ kind: 'notice', notice });

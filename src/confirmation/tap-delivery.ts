@@ -1,0 +1,69 @@
+import type { Channel } from '../channel/channel.ts';
+import type { DeliveryOnRecord } from '../channel/delivery-on-record.ts';
+import type { TapEvent } from '../channel/inbound-event.ts';
+import type { DeliveryId } from '../ids.ts';
+
+/** The cards on record, as far as a callback has to be compared with them. */
+export interface TapDeliveries {
+  findByToken(token: string): Promise<DeliveryOnRecord | null>;
+  /**
+   * Takes the message of a verified callback for a delivery that knows none, or fewer than it may have sent. One
+   * guarded statement; false where the message is not, or not any more, free to take.
+   */
+  adoptMessage(input: { readonly delivery: DeliveryId; readonly messageId: string }): Promise<boolean>;
+}
+
+export type TapMatch =
+  | { readonly kind: 'matched'; readonly delivery: DeliveryOnRecord }
+  | { readonly kind: 'mismatch'; readonly code: TapMismatch; readonly delivery: DeliveryOnRecord | null };
+
+export type TapMismatch =
+  | 'unknown_token'
+  | 'other_channel'
+  | 'other_app'
+  | 'other_tenant'
+  | 'other_chat'
+  | 'other_request'
+  | 'other_message';
+
+/**
+ * The delivery that a verified callback comes from (I19): same channel and provider, app where one is configured,
+ * the chat's tenant, chat, request where the callback names one, and message. A card forwarded elsewhere, a value
+ * copied into another message and a callback of another app all end here.
+ */
+export async function matchTap(input: {
+  readonly channel: Channel;
+  readonly event: TapEvent;
+  readonly deliveries: TapDeliveries;
+}): Promise<TapMatch> {
+  const { channel, event, deliveries } = input;
+  const delivery = event.token === null ? null : await deliveries.findByToken(event.token);
+  if (delivery === null) return { kind: 'mismatch', code: 'unknown_token', delivery: null };
+  const code = differenceOf(channel, event, delivery);
+  if (code !== null) return { kind: 'mismatch', code, delivery };
+  if (await belongs(event.messageId, delivery, deliveries, event.token)) return { kind: 'matched', delivery };
+  return { kind: 'mismatch', code: 'other_message', delivery };
+}
+
+function differenceOf(channel: Channel, event: TapEvent, delivery: DeliveryOnRecord): TapMismatch | null {
+  const { address } = delivery;
+  if (delivery.channel !== channel.id || address.provider !== event.actor.provider) return 'other_channel';
+  if (address.app !== '' && address.app !== event.app) return 'other_app';
+  if (address.tenant !== event.tenant) return 'other_tenant';
+  if (address.chat !== event.chat) return 'other_chat';
+  if (event.confirmation !== null && event.confirmation !== delivery.confirmationId) return 'other_request';
+  return null;
+}
+
+async function belongs(
+  messageId: string,
+  delivery: DeliveryOnRecord,
+  deliveries: TapDeliveries,
+  token: string | null,
+): Promise<boolean> {
+  if (delivery.messageIds.includes(messageId)) return true;
+  if (await deliveries.adoptMessage({ delivery: delivery.id, messageId })) return true;
+  // The sender may have written the id down between the two statements.
+  const now = token === null ? null : await deliveries.findByToken(token);
+  return now?.messageIds.includes(messageId) ?? false;
+}

@@ -1,0 +1,95 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface ReceivedCall {
+  readonly method: string;
+  readonly path: string;
+  readonly query: Record<string, string>;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: Record<string, unknown>;
+}
+
+/** A payment system on loopback with a ledger of what reached it. The path says how it behaves. */
+export class ToolServer {
+  readonly calls: ReceivedCall[] = [];
+  readonly #server: Server;
+
+  constructor() {
+    this.#server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const url = new URL(request.url ?? '/', 'http://loopback');
+        const text = Buffer.concat(chunks).toString('utf8');
+        this.calls.push({
+          method: request.method ?? '',
+          path: url.pathname,
+          query: Object.fromEntries(url.searchParams),
+          headers: request.headers,
+          body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+        });
+        (BEHAVIOURS[url.pathname] ?? notFound)(response, text);
+      });
+    });
+  }
+
+  async start(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  stop(): Promise<unknown> {
+    this.#server.closeAllConnections();
+    return new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  callsTo(path: string): readonly ReceivedCall[] {
+    return this.calls.filter((call) => call.path === path);
+  }
+}
+
+const json = (response: ServerResponse, status: number, body: unknown) => {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body));
+};
+
+const notFound = (response: ServerResponse) => json(response, 404, { error: 'no such path' });
+
+const BEHAVIOURS: Record<string, (response: ServerResponse, body: string) => void> = {
+  '/payments': (response) => json(response, 201, { payment: 'P-1', total: '10.00' }),
+  '/weather': (response) => json(response, 200, { sky: 'clear' }),
+  '/log': (response) => json(response, 200, { logged: true }),
+  '/refused': (response) => json(response, 422, { error: 'the account is closed' }),
+  '/too-many': (response) => json(response, 429, {}),
+  '/broken': (response) => json(response, 503, { error: 'stack trace of the other side' }),
+  '/redirect': (response) => {
+    response.writeHead(302, { location: '/payments' });
+    response.end();
+  },
+  '/empty': (response) => {
+    response.writeHead(204);
+    response.end();
+  },
+  '/text': (response) => {
+    response.writeHead(200, { 'content-type': 'text/plain' });
+    response.end('paid');
+  },
+  '/precise': (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end('{"id":12345678901234567890,"amount":0.1}');
+  },
+  '/huge': (response) => {
+    response.writeHead(200, { 'content-type': 'text/plain' });
+    response.end('x'.repeat(3 * 1024 * 1024));
+  },
+  '/reset': (response) => {
+    response.socket?.resetAndDestroy();
+  },
+  '/half': (response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
+    response.write('{"paid":');
+    setTimeout(() => response.destroy(), 5);
+  },
+  '/hang': () => {},
+  '/nul': (response) => json(response, 200, { text: 'a\u0000b\ud800' }),
+};

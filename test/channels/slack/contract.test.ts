@@ -1,0 +1,4 @@
+import { channelContract } from '../channel-contract.ts';
+import { startSlackRig } from './slack-rig.ts';
+
+channelContract({ name: 'Slack', start: startSlackRig });
