@@ -35,19 +35,19 @@ export function recordOutcome(
       default:
         return { kind: 'refused', code: 'not_claimed', request };
     }
-    await transaction.moveExecution(request.id, {
+    const ended = await transaction.moveExecution(request.id, {
       from: 'claimed',
       to: input.status,
       source: input.actor.type === 'run' ? 'executor' : 'agent',
       detail,
     });
-    await transaction.record({
+    transaction.record({
       kind: 'outcome.recorded',
       ...subjectOf(request),
       actor: auditActorOf(input.actor),
       data: { status: input.status, detail, argsDigest: request.argsDigest },
     });
-    return { kind: 'recorded', request: await transaction.read(request.id) };
+    return { kind: 'recorded', request: ended ?? request };
   });
 }
 
@@ -72,19 +72,19 @@ export function settle(
       return { kind: 'refused', code: 'not_unknown', request };
     }
     const detail = storable(input.detail);
-    await transaction.moveExecution(request.id, {
+    const settled = await transaction.moveExecution(request.id, {
       from: 'unknown',
       to: input.status,
       source: 'settlement',
       detail,
     });
-    await transaction.record({
+    transaction.record({
       kind: 'outcome.settled',
       ...subjectOf(request),
       actor: actorOf(person),
       data: { status: input.status, detail, person: person.id, argsDigest: request.argsDigest },
     });
-    return { kind: 'settled', request: await transaction.read(request.id) };
+    return { kind: 'settled', request: settled ?? request };
   });
 }
 
