@@ -1,11 +1,68 @@
 /**
- * The public API, name by name. It covers three uses: running the service inside another program, writing a hook, and
- * writing a channel. What is not listed here may change without notice.
+ * The public API, name by name: what running the service inside another program, writing a hook, writing a channel and
+ * talking to a service take. What is not listed here may change without notice.
  */
 
-// Reading the record.
-export { AUDIT_KINDS, type AuditActor, type AuditEvent, type AuditKind } from './audit/audit-event.ts';
-// Writing a channel.
+// Running the service: configuration in, a running service out. `startService` uses the channels and hooks of the two lists.
+
+export { type Clock, systemClock } from './clock.ts';
+export type {
+  AgentConfig,
+  ApiKeyConfig,
+  ApiRole,
+  ChannelConfig,
+  Config,
+  ConnectorConfig,
+  ConnectorToolConfig,
+  HookDeclaration,
+  ListenAddress,
+  ModelConfig,
+  PersonConfig,
+  PersonRole,
+  PolicyConfig,
+  PolicyRule,
+} from './config/config.ts';
+export { type ConfigFault, formatFault } from './config/config-fault.ts';
+export type { Environment } from './config/expand-environment.ts';
+export { type LoadedConfig, loadConfig } from './config/load-config.ts';
+export { createLogger } from './http/logger.ts';
+export { CHANNEL_KINDS, HOOK_KINDS, type RunningService, secretsOf, startService } from './main.ts';
+
+// Writing a hook: one file in `hooks/`, one line in its list. docs/hooks.md shows a whole one.
+
+export {
+  type OnError,
+  PostToolUseHook,
+  PreToolUseHook,
+  SessionStartHook,
+  ToolSettledHook,
+} from './hook/hook.ts';
+export type {
+  AskMetadata,
+  HookContext,
+  HookMetadata,
+  PostToolUseContext,
+  SessionStartContext,
+  ToolSettledContext,
+} from './hook/hook-context.ts';
+export type { AnyHook, AnyHookKind, HookKind } from './hook/hook-kind.ts';
+export type {
+  ConnectorLogEntry,
+  ConnectorLogPort,
+  HookPorts,
+  PeoplePort,
+  RateLimitPort,
+  ReadOnlyPort,
+} from './hook/hook-ports.ts';
+export type {
+  ObserverResult,
+  PostToolUseResult,
+  PreToolUseResult,
+  SessionStartResult,
+} from './hook/hook-results.ts';
+
+// Writing a channel: one folder in `channels/`, two lines in its list.
+
 export type {
   Card,
   CardActions,
@@ -40,30 +97,11 @@ export type {
   InboundEvent,
   TapEvent,
 } from './channel/inbound-event.ts';
-// Running the service.
-export { type Clock, systemClock } from './clock.ts';
-export type {
-  AgentConfig,
-  ApiKeyConfig,
-  ApiRole,
-  ChannelConfig,
-  Config,
-  ConnectorConfig,
-  ConnectorToolConfig,
-  HookDeclaration,
-  ListenAddress,
-  ModelConfig,
-  PersonConfig,
-  PersonRole,
-  PolicyConfig,
-  PolicyRule,
-} from './config/config.ts';
-export { type ConfigFault, formatFault } from './config/config-fault.ts';
-export type { Environment } from './config/expand-environment.ts';
-export { type LoadedConfig, loadConfig } from './config/load-config.ts';
-// The digest, for a caller that wants to check for itself what was approved.
+
+// Talking to a service: what things are called, what goes wrong, and the digest that an approval is bound to.
+
+export { AUDIT_KINDS, type AuditActor, type AuditEvent, type AuditKind } from './audit/audit-event.ts';
 export { type DigestedCall, digestOf } from './confirmation/digest.ts';
-// What goes wrong, and what things are called.
 export {
   BLOCK_CODES,
   type BlockCode,
@@ -71,38 +109,6 @@ export {
   ERRORS,
   type ErrorCode,
 } from './errors.ts';
-// Writing a hook.
-export {
-  type OnError,
-  PostToolUseHook,
-  PreToolUseHook,
-  SessionStartHook,
-  ToolSettledHook,
-} from './hook/hook.ts';
-export type {
-  AskMetadata,
-  HookContext,
-  HookMetadata,
-  PostToolUseContext,
-  SessionStartContext,
-  ToolSettledContext,
-} from './hook/hook-context.ts';
-export type { AnyHook, AnyHookKind, HookKind } from './hook/hook-kind.ts';
-export type {
-  ConnectorLogEntry,
-  ConnectorLogPort,
-  HookPorts,
-  PeoplePort,
-  RateLimitPort,
-  ReadOnlyPort,
-} from './hook/hook-ports.ts';
-export type {
-  ObserverResult,
-  PostToolUseResult,
-  PreToolUseResult,
-  SessionStartResult,
-} from './hook/hook-results.ts';
-export { createLogger } from './http/logger.ts';
 export type {
   AgentId,
   ApiKeyId,
@@ -115,5 +121,4 @@ export type {
 } from './ids.ts';
 export type { JsonObject, JsonValue } from './json.ts';
 export { LOCALES, type Locale, type LocalizedText } from './locale.ts';
-export { CHANNEL_KINDS, HOOK_KINDS, type RunningService, secretsOf, startService } from './main.ts';
 export { REASON_MODES, type ReasonMode, type Verdict } from './verdict.ts';
