@@ -26,9 +26,14 @@ export function recordOutcome(
     switch (execution.status) {
       case 'claimed':
         break;
+      case 'unknown':
+        // Given up by time alone. The run's own executor has the answer after all, from before it was taken over.
+        if (execution.source === 'timeout' && sameRun && input.status !== 'unknown') break;
+        return input.status === 'unknown'
+          ? { kind: 'recorded', request }
+          : { kind: 'refused', code: 'outcome_recorded', request };
       case 'succeeded':
       case 'failed':
-      case 'unknown':
         return execution.status === input.status
           ? { kind: 'recorded', request }
           : { kind: 'refused', code: 'outcome_recorded', request };
@@ -36,7 +41,7 @@ export function recordOutcome(
         return { kind: 'refused', code: 'not_claimed', request };
     }
     const ended = await transaction.moveExecution(request.id, {
-      from: 'claimed',
+      from: execution.status,
       to: input.status,
       source: input.actor.type === 'run' ? 'executor' : 'agent',
       detail,
