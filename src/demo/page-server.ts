@@ -17,6 +17,7 @@ const FILES: Readonly<Record<string, string>> = {
   'index.html': 'text/html; charset=utf-8',
   'style.css': 'text/css; charset=utf-8',
   'chats.css': 'text/css; charset=utf-8',
+  'seal.svg': 'image/svg+xml',
   'main.js': 'text/javascript; charset=utf-8',
   'element.js': 'text/javascript; charset=utf-8',
   'texts.js': 'text/javascript; charset=utf-8',

@@ -42,7 +42,7 @@ export function createServiceClient(input: {
       const response = await call('/v1/runs', agentKey, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ agent: 'procurement', input: text }),
+        body: JSON.stringify({ agent: 'procurement', input: text, session: 'purchasing' }),
       });
       const { run } = (await response.json()) as { run: RunJson };
       return run;
