@@ -5,20 +5,10 @@ import { GateHook, PreToolUseHook } from '../src/hook/hook.ts';
 import type { HookContext } from '../src/hook/hook-context.ts';
 import { HookRegistry } from '../src/hook/hook-registry.ts';
 import { agentId, personId } from '../src/ids.ts';
+import { type BenchRow, quantile } from './bench-row.ts';
 
-/** One figure beside its reference, both measured in this run. */
-export interface BenchRow {
-  readonly name: string;
-  readonly value: number;
-  readonly unit: string;
-  readonly reference: number;
-  readonly referenceName: string;
-  readonly ratio: number;
-  readonly goal: string;
-}
-
-const ROUNDS = 9;
-const CALLS_A_ROUND = 20_000;
+const ROUNDS = 41;
+const CALLS_A_ROUND = 5_000;
 
 /**
  * What a tool call pays for passing its hooks: with 0, 1 and 10 declared class hooks and the gate that every agent has,
@@ -36,14 +26,14 @@ export async function benchHookDispatch(): Promise<BenchRow[]> {
       theirTimes.push(await microsecondsACall(theirs));
       ourTimes.push(await microsecondsACall(ours));
     }
-    const value = median(ourTimes);
-    const reference = median(theirTimes);
+    const value = quantile(ourTimes, 0.5);
+    const reference = quantile(theirTimes, 0.5);
     rows.push({
-      name: `PreToolUse dispatch, ${declared} declared hooks and the gate`,
+      name: `PreToolUse dispatch, class hooks: ${declared}, and the gate`,
       value,
       unit: 'µs',
       reference,
-      referenceName: `hookable callHook, ${declared + 1} hooks`,
+      referenceName: `hookable callHook, hooks: ${declared + 1}`,
       ratio: value / reference,
       goal: '≤ 2×',
     });
@@ -123,6 +113,3 @@ async function microsecondsACall(call: () => Promise<unknown>): Promise<number> 
   for (let index = 0; index < CALLS_A_ROUND; index += 1) await call();
   return ((performance.now() - start) * 1_000) / CALLS_A_ROUND;
 }
-
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;

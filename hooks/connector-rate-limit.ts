@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { durationOption } from '../src/hook/duration-option.ts';
+import { durationMs, durationOption } from '../src/hook/duration-option.ts';
 import { PreToolUseHook } from '../src/hook/hook.ts';
 import type { HookContext } from '../src/hook/hook-context.ts';
 import type { HookKind } from '../src/hook/hook-kind.ts';
@@ -9,7 +9,7 @@ import type { PreToolUseResult } from '../src/hook/hook-results.ts';
 const options = z.strictObject({
   /** Calls in any stretch of time as long as the window. */
   limit: z.int().min(1).max(1_000),
-  window: durationOption({ atLeastMs: 1_000, atMostMs: 30 * 86_400_000 }),
+  window: durationOption('1s', '30d'),
   /** Whose calls are counted together. */
   per: z.enum(['user', 'connector', 'user-and-connector']).default('user-and-connector'),
 });
@@ -30,17 +30,19 @@ class ConnectorRateLimitHook extends PreToolUseHook {
   readonly onError = 'deny';
   override readonly priority = 50;
   readonly #options: Options;
+  readonly #windowMs: number;
   readonly #rateLimit: RateLimitPort;
 
   constructor(settings: Options, rateLimit: RateLimitPort) {
     super();
     this.#options = settings;
+    this.#windowMs = durationMs(settings.window);
     this.#rateLimit = rateLimit;
   }
 
   async execute(context: HookContext): Promise<PreToolUseResult> {
-    const { limit, window: windowMs } = this.#options;
-    const taken = await this.#rateLimit.take({ key: this.#keyOf(context), limit, windowMs });
+    const { limit } = this.#options;
+    const taken = await this.#rateLimit.take({ key: this.#keyOf(context), limit, windowMs: this.#windowMs });
     if (taken.allowed === true) return { allow: true };
     return {
       allow: false,
@@ -53,10 +55,10 @@ class ConnectorRateLimitHook extends PreToolUseHook {
 
   /** The window is part of the key: two agents that count over different times must not trim each other's counts. */
   #keyOf({ metadata, userId }: HookContext): string {
-    const { per, window: windowMs } = this.#options;
+    const { per } = this.#options;
     return JSON.stringify([
       metadata.organization,
-      windowMs,
+      this.#windowMs,
       per,
       per === 'user' ? null : metadata.connector,
       per === 'connector' ? null : userId,

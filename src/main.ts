@@ -27,7 +27,7 @@ import { createConfirmationLedger } from './db/confirmation-ledger.ts';
 import { ConnectorLogStore } from './db/connector-log-store.ts';
 import type { Database } from './db/database.ts';
 import { createDeliveryOutbox } from './db/delivery-outbox-store.ts';
-import { adoptMessage, deliveriesOf, findDeliveryByToken } from './db/delivery-store.ts';
+import { createTapDeliveries, deliveriesOf } from './db/delivery-store.ts';
 import { RateLimitStore } from './db/rate-limit-store.ts';
 import { ReadOnlyStore } from './db/read-only-store.ts';
 import { createRunSignals } from './db/run-signals.ts';
@@ -119,10 +119,7 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
     runs: engine.runs,
     tap: createTapHandler({
       confirmations: core.confirmations,
-      deliveries: {
-        findByToken: (token) => findDeliveryByToken(database.connection, token),
-        adoptMessage: (adoption) => adoptMessage(database.connection, adoption),
-      },
+      deliveries: createTapDeliveries(database),
       roster,
       audit: auditRecorder,
       clock,
@@ -150,11 +147,11 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
     started.push({ stop: () => operations.close() });
     await listen(operations, config.operations);
   }
-  startWorkers(foundation, { ...core, channels, publicUrl: config.publicUrl ?? url });
   for (const channel of channels.values()) {
     await channel.start();
     started.push(channel);
   }
+  startDeliveries(foundation, { ...core, channels, publicUrl: config.publicUrl ?? url });
   await engine.start();
   started.push(engine);
   metrics.observe('countersign_active_runs', 'Runs that this process works on', engine.activeRuns);
@@ -268,7 +265,7 @@ function createAgents(
   });
 }
 
-function startWorkers(
+function startDeliveries(
   { config, logger, clock, metrics, database, started }: Foundation,
   parts: Core & { readonly channels: ReadonlyMap<ChannelId, Channel>; readonly publicUrl: string },
 ): void {

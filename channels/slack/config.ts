@@ -3,10 +3,10 @@ import type { ChannelIdentity } from '../../src/channel/channel-kind.ts';
 
 /** Shapes of Slack's ids. They go into API parameters and are compared with what callbacks carry. */
 export const SLACK_ID = {
-  team: /^[TE][A-Z0-9]{1,40}$/,
-  user: /^[UW][A-Z0-9]{1,40}$/,
-  channel: /^[CGD][A-Z0-9]{1,40}$/,
-  app: /^A[A-Z0-9]{1,40}$/,
+  team: /^[TE][A-Za-z0-9_-]{1,60}$/,
+  user: /^[UW][A-Za-z0-9_-]{1,60}$/,
+  channel: /^[CGD][A-Za-z0-9_-]{1,60}$/,
+  app: /^A[A-Za-z0-9_-]{1,60}$/,
   timestamp: /^\d{1,15}\.\d{1,10}$/,
 } as const;
 
@@ -38,7 +38,7 @@ export const slackSettings: z.ZodType<SlackSettings> = z
     team: z.string().regex(SLACK_ID.team, 'has to be a Slack team id, like T0ACME'),
     appId: z
       .string()
-      .regex(/^(A[A-Z0-9]{1,40})?$/, 'has to be a Slack app id, like A0COUNTER')
+      .regex(/^(A[A-Za-z0-9_-]{1,60})?$/, 'has to be a Slack app id, like A0COUNTER')
       .default(''),
     channel: z
       .string()

@@ -110,8 +110,11 @@ class Watch {
   async changed(signal: AbortSignal): Promise<void> {
     if (!this.#dirty && !signal.aborted) {
       await new Promise<void>((resolve) => {
-        this.#release = resolve;
-        signal.addEventListener('abort', () => resolve(), { once: true });
+        this.#release = () => {
+          signal.removeEventListener('abort', this.#release);
+          resolve();
+        };
+        signal.addEventListener('abort', this.#release);
       });
     }
     this.#dirty = false;

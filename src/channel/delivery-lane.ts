@@ -24,7 +24,7 @@ export interface DeliveryLaneInput {
 /** Most deliveries that one channel works on at once: a platform that hangs takes its own places and no others. */
 const MOST_IN_FLIGHT = 4;
 const SEND_TIMEOUT_MS = 10_000;
-const LEASE_MS = 30_000;
+const LEASE_MS = 20_000;
 /** A send begins only while its time-out and this much for the database still lie inside the lease. */
 const LEASE_MARGIN_MS = 5_000;
 const LONGEST_PAUSE_MS = 60_000;

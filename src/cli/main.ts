@@ -50,7 +50,7 @@ audit
   .description('recompute both chains; exits 0 when nothing was changed, 1 when something was')
   .option(...configOption)
   .action(async ({ config }: { config: string }) => {
-    const { auditVerify } = await import('./audit-verify.ts');
+    const { auditVerify } = await import('./audit-verify-command.ts');
     process.exitCode = await auditVerify({ configFile: config });
   });
 

@@ -34,15 +34,14 @@ export function requestPage(input: RequestPageInput): string {
   return page(
     { locale, path: input.path, title: card.title, signedInAs: visibleText(input.viewer.name).text },
     html`<section>
-<p class="state ${cardStateOf(request)}">${cardTexts.states[cardStateOf(request)]}</p>
-<h1>${card.title}</h1>
+<h1 class="${cardStateOf(request)}">${card.title}</h1>
 <p class="code" title="${cardTexts.facts.code}">${request.verificationCode}</p>
 ${
   request.requesterNamedByAgent &&
   html`<p class="warning">${cardTexts.warnings.requesterNamedByAgent(visibleText(request.requester.name).text)}</p>`
 }
 ${request.summary !== null && html`<p>${cardTexts.agentSays(visibleText(request.summary).text)}</p>`}
-<p class="soft">${texts.readOnly}</p>
+${request.status === 'pending' && html`<p class="soft">${texts.readOnly}</p>`}
 </section>
 ${section(texts.sections.arguments, argumentList(input, texts))}
 ${section(
@@ -95,15 +94,16 @@ ${section(texts.sections.record, recordList(input, texts, time))}`,
 
 type Time = (at: Date) => Html;
 
-/** Each argument with its JSON Pointer, uncut; where something could not be seen it says so beside it. */
+/** Each argument with its JSON Pointer, uncut, what decides first; where something could not be seen it says so. */
 function argumentList({ request, locale }: RequestPageInput, texts: ConsoleTexts): Html {
-  const decisive = new Set(request.decisiveFields.map(({ pointer }) => pointer));
+  const decisive = request.decisiveFields.map(({ pointer }) => pointer);
+  const rank = (pointer: string): number => {
+    const place = decisive.findIndex((field) => pointer === field || pointer.startsWith(`${field}/`));
+    return place < 0 ? decisive.length : place;
+  };
   const leaves = [...leavesOf(request.args)].filter(([pointer]) => pointer !== '');
   if (leaves.length === 0) return html`<p class="soft">${CARD_TEXTS[locale].noArguments}</p>`;
-  const inOrder = [
-    ...leaves.filter(([pointer]) => decisive.has(pointer)),
-    ...leaves.filter(([pointer]) => !decisive.has(pointer)),
-  ];
+  const inOrder = leaves.sort(([left], [right]) => rank(left) - rank(right));
   return html`<dl>${inOrder.map(
     ([pointer, value]) =>
       html`<dt>${visible(visibleText(pointer), texts)}</dt><dd class="value">${visible(visibleText(argumentText(value)), texts)}</dd>`,

@@ -30,10 +30,9 @@ time, .soft { color: var(--soft); }
 .code { font-family: ui-monospace, Menlo, monospace; font-size: 1.25rem; letter-spacing: .08em; }
 .warning, .error { background: var(--mark-back); color: var(--mark); border-radius: .375rem; padding: .5rem .75rem; margin: 0 0 .75rem; }
 .badge { color: var(--mark); font-size: .8125rem; }
-.state { font-weight: 600; }
-.state.succeeded, .state.approved, .state.executing { color: var(--good); }
-.state.rejected, .state.failed, .state.unknown, .state.undeliverable { color: var(--bad); }
-.state.pending { color: var(--open); }
+h1.succeeded, h1.approved, h1.executing { color: var(--good); }
+h1.rejected, h1.failed, h1.unknown, h1.undeliverable { color: var(--bad); }
+h1.pending { color: var(--open); }
 label { display: block; margin-bottom: .25rem; }
 input { width: 100%; font: inherit; padding: .5rem .625rem; border: 1px solid var(--line); border-radius: .375rem; background: var(--back); color: inherit; }
 button { font: inherit; padding: .5rem 1rem; margin-top: .75rem; border: 0; border-radius: .375rem; background: var(--ink); color: var(--card); cursor: pointer; }

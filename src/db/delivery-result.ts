@@ -2,6 +2,7 @@ import { eq, type SQL, sql } from 'drizzle-orm';
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import { assertNever } from '../assert-never.ts';
 import { type AuditKind, SYSTEM_ACTOR } from '../audit/audit-event.ts';
+import { storableText } from '../audit/storable-data.ts';
 import type { DeliveryResult, DueDelivery } from '../channel/delivery-outbox.ts';
 import type { JsonObject } from '../json.ts';
 import { appendAuditEvents } from './audit-store.ts';
@@ -13,6 +14,7 @@ import { deliveries } from './schema/deliveries.ts';
 type DeliveryChanges = PgUpdateSetSource<typeof deliveries>;
 
 const CLOCK = sql`clock_timestamp()`;
+const LONGEST_ERROR = 500;
 const NEVER = sql`'infinity'::timestamptz`;
 
 /**
@@ -100,7 +102,8 @@ function notShown(
                     when ${unconfirmed} > 0 then 'uncertain' else ${otherwise} end`,
     unconfirmedSends: unconfirmed,
     attempts: due.failedAttempts + 1,
-    error,
+    // A platform's words: whatever they hold, the row has to take them.
+    error: storableText(error, LONGEST_ERROR),
     at: CLOCK,
   };
 }

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { RateLimitPort } from '../hook/hook-ports.ts';
-import type { Connection } from './database.ts';
+import type { Database } from './database.ts';
 import { rowsOf } from './rows-of.ts';
 import { rateWindows } from './schema/hooks.ts';
 
@@ -10,10 +10,10 @@ import { rateWindows } from './schema/hooks.ts';
  * at its row.
  */
 export class RateLimitStore implements RateLimitPort {
-  readonly #connection: Connection;
+  readonly #database: Pick<Database, 'connection'>;
 
-  constructor(connection: Connection) {
-    this.#connection = connection;
+  constructor(database: Pick<Database, 'connection'>) {
+    this.#database = database;
   }
 
   async take({ key, limit, windowMs }: Parameters<RateLimitPort['take']>[0]) {
@@ -22,7 +22,7 @@ export class RateLimitStore implements RateLimitPort {
     // `live` are the calls that still count. The clock is read once, in a sub-select that runs when the row is locked:
     // a question that waited for others is not answered by the time at which it began to wait.
     const [row] = await rowsOf<Answer>(
-      this.#connection,
+      this.#database.connection,
       sql`
         insert into ${rateWindows} as kept (key, taken, allowed)
         values (${key}, array[clock_timestamp()], true)

@@ -25,7 +25,7 @@ export function runFromRow(
     childRuns,
     evaluation: row.evaluation,
     apiKeyId: row.apiKeyId,
-    invocations: invocations.map(invocationFromRow),
+    invocations: inOrder(row, invocations).map(invocationFromRow),
     createdAt: row.createdAt,
     finishedAt: row.finishedAt,
   };
@@ -68,6 +68,14 @@ export function storedInvocationFromRow(row: InvocationRow): StoredInvocation {
     sideEffects: row.sideEffects,
     executingAt: row.executingAt,
   };
+}
+
+/** As the model asked, or as the plan lists them: side by side, nothing else has an order. */
+function inOrder(row: RunRow, invocations: readonly InvocationRow[]): readonly InvocationRow[] {
+  if (row.plan === null) return invocations;
+  const places = new Map(row.plan.map((node, index) => [node.id, index]));
+  const placeOf = ({ node }: InvocationRow) => places.get(node ?? '') ?? places.size;
+  return invocations.toSorted((one, other) => placeOf(one) - placeOf(other));
 }
 
 const invocationFromRow = (row: InvocationRow): Invocation => ({

@@ -51,7 +51,12 @@ export function createRunStore(database: Database): RunStore {
         .select()
         .from(invocations)
         .where(eq(invocations.runId, id))
-        .orderBy(asc(invocations.createdAt), asc(invocations.turn), asc(invocations.place));
+        .orderBy(
+          asc(invocations.turn),
+          asc(invocations.place),
+          asc(invocations.createdAt),
+          asc(invocations.id),
+        );
       return runFromRow(
         row,
         children.map((child) => child.id),
@@ -115,6 +120,10 @@ export function createRunStore(database: Database): RunStore {
         .insert(runWorkers)
         .values({ owner, leaseUntil })
         .onConflictDoUpdate({ target: runWorkers.owner, set: { leaseUntil } });
+      // What dead processes left; their runs are found without it.
+      await connection
+        .delete(runWorkers)
+        .where(sql`${runWorkers.leaseUntil} < clock_timestamp() - interval '1 hour'`);
     },
 
     takeOver: ({ owner, limit }) =>

@@ -7,7 +7,10 @@ export type AnyHook = PreToolUseHook | PostToolUseHook | SessionStartHook | Tool
 /** What a hook file offers: its declared name, the schema of its options, and how to build one. */
 export interface HookKind<Options> {
   readonly name: string;
-  /** A strict zod object; every option has a default or is required in words. */
+  /**
+   * A strict zod object; every option has a default or is required in words. What it gives has to pass it again
+   * unchanged: options are checked when the configuration is read and when the hook is built.
+   */
   readonly options: z.ZodType<Options>;
   create(options: Options, ports: HookPorts): AnyHook;
 }

@@ -7,11 +7,11 @@ import type { Channel } from '../channel/channel.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import type { ConfirmationService } from '../confirmation/confirmation-service.ts';
+import type { TapHandler } from '../confirmation/handle-tap.ts';
 import type { PersonDirectory } from '../confirmation/person-directory.ts';
 import type { ChannelId } from '../ids.ts';
 import type { ReadOnlySwitch } from './read-only-switch.ts';
 import type { Readiness } from './readiness.ts';
-import type { TapHandler } from './tap-handler.ts';
 
 /** Everything the HTTP surface reaches, handed in by the composition root. */
 export interface AppOptions {

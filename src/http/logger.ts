@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { loggedFault } from './logged-fault.ts';
 
 /** The one list of what no log line may hold, wherever it is in the logged object. */
 export const REDACTED_KEYS = [
@@ -43,6 +44,7 @@ export function createLogger({
   return pino(
     {
       level,
+      serializers: { err: loggedFault },
       redact: { paths: REDACTED_KEYS.flatMap(pathsOf), censor: CENSOR },
       hooks: {
         streamWrite: (line) => blots.reduce((text, secret) => text.replaceAll(secret, CENSOR), line),

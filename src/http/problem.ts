@@ -93,14 +93,21 @@ export function problemOfFault(fault: unknown): CountersignError {
 }
 
 /**
- * Broken connections (Node and postgres.js), and the SQLSTATEs that go away by themselves: lock_not_available,
- * serialization_failure, deadlock_detected, too_many_connections, and class 57 (shutting down, starting up).
+ * Broken connections (Node's codes, postgres.js and SQLSTATE class 08), and what goes away by itself:
+ * lock_not_available, serialization_failure, deadlock_detected, too_many_connections, query_canceled, and a server
+ * that shuts down or starts up (57P).
  */
-const PASSING = /^(ECONN|ETIMEDOUT|EPIPE|CONNECTION_|CONNECT_TIMEOUT|55P03|40001|40P01|53300|57P0|08)/;
+const PASSING_CODE =
+  /^(ECONN|ETIMEDOUT|EPIPE|ENOTFOUND|CONNECTION_|CONNECT_TIMEOUT|08|55P03|40001|40P01|53300|57014|57P)/;
+
+/** What `pg` says without a code when a connection breaks, or none can be had in time. */
+const PASSING_MESSAGE =
+  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error)/;
 
 function isPassing(fault: unknown): boolean {
   for (let cause = fault, depth = 0; cause instanceof Error && depth < 8; cause = cause.cause, depth += 1) {
-    if ('code' in cause && typeof cause.code === 'string' && PASSING.test(cause.code)) return true;
+    if ('code' in cause && typeof cause.code === 'string' && PASSING_CODE.test(cause.code)) return true;
+    if (PASSING_MESSAGE.test(cause.message)) return true;
   }
   return false;
 }

@@ -1,4 +1,3 @@
-import { sql } from 'drizzle-orm';
 import type { Channel } from '../channel/channel.ts';
 import type { Database } from '../db/database.ts';
 import { pendingMigrations } from '../db/migrate.ts';
@@ -28,7 +27,6 @@ export const createReadiness = (input: {
 
 async function checkDatabase(database: Database): Promise<ReadinessCheck[]> {
   try {
-    await database.connection.execute(sql`select 1`);
     const pending = await pendingMigrations(database);
     return [
       { name: 'database', ready: true, detail: 'answers' },

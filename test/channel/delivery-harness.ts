@@ -10,11 +10,11 @@ import { channelId } from '../../src/ids.ts';
 import type { Core } from '../support/core.ts';
 import { ScriptedChannel } from './scripted-channel.ts';
 
-/** Time-outs, polls and pauses fifty times as fast; what the database's clock decides stays as it is. */
+/** Time-outs, polls and pauses ten times as fast; what the database's clock decides stays as it is. */
 export const hurriedClock: Clock = {
   now: systemClock.now,
-  monotonic: () => systemClock.monotonic() * 50,
-  setTimer: (delayMs, run) => systemClock.setTimer(delayMs / 50, run),
+  monotonic: () => systemClock.monotonic() * 10,
+  setTimer: (delayMs, run) => systemClock.setTimer(delayMs / 10, run),
 };
 
 export const slackLike = () =>

@@ -168,6 +168,13 @@ describe.each(DATABASES)('the delivery outbox on $name', ({ open }) => {
     ]);
   });
 
+  it('takes whatever words a platform finds for its failure', async () => {
+    const id = await core.pending();
+    const error = `nul \0 half \uD800 ${'很'.repeat(5_000)}`;
+    await outbox.record({ due: await claimOne(), result: { kind: 'retry', error, retryInMs: 60_000 } });
+    expect((await rowOf(id)).error?.length).toBeLessThanOrEqual(540);
+  });
+
   it('has reached nobody only while nothing was sent or may have been', async () => {
     const id = await core.pending();
     const nobody = () => database.transaction((inside) => reachedNobody(inside, id));

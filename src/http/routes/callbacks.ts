@@ -6,13 +6,13 @@ import { type AuditRecorder, SYSTEM_ACTOR } from '../../audit/audit-event.ts';
 import type { Notice } from '../../channel/card.ts';
 import type { Channel, ChannelAnswer, HttpAnswer, InboundResult } from '../../channel/channel.ts';
 import type { TapEvent } from '../../channel/inbound-event.ts';
+import type { TapHandler } from '../../confirmation/handle-tap.ts';
 import { CountersignError } from '../../errors.ts';
 import { type ChannelId, channelId } from '../../ids.ts';
 import type { FailedProofs } from '../failed-proofs.ts';
 import type { HttpApp } from '../http-app.ts';
 import { MAX_BODY_BYTES } from '../json-body.ts';
 import { loggedFault } from '../logged-fault.ts';
-import type { TapHandler } from '../tap-handler.ts';
 
 const NOTHING_TO_SAY: HttpAnswer = {
   status: 200,

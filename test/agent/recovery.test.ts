@@ -1,0 +1,381 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { LeaseLost } from '../../src/agent/run-record.ts';
+import { connectPostgres } from '../../src/db/connect-postgres.ts';
+import type { Database } from '../../src/db/database.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { rowsOf } from '../../src/db/rows-of.ts';
+import { createRunStore } from '../../src/db/run-store.ts';
+import { agentId, newRunId, type RunId } from '../../src/ids.ts';
+import { newPostgresDatabase } from '../support/databases.ts';
+import { until } from '../support/until.ts';
+import { type EngineFixture, startEngine, toolNode } from './engine-fixture.ts';
+import { ModelServer, toolResult } from './model-server.ts';
+import { agent, sampleConfig } from './sample-config.ts';
+import { ToolServer } from './tool-server.ts';
+
+const BUYER = agentId('buyer');
+const PAYMENT = { payee: 'Acme Ltd', amount: '10.00' };
+const PAY = { id: 'p', name: 'oa__pay', arguments: PAYMENT };
+const LOG = { id: 'l', name: 'oa__log' };
+
+/** What a process leaves behind, and what the next one makes of it. Each process has its own connections. */
+describe('a run whose process is gone', () => {
+  const model = new ModelServer();
+  const tools = new ToolServer();
+  let url: string;
+  let config: ReturnType<typeof sampleConfig>;
+  let database: Database;
+  const open: { engine: EngineFixture; database: Database }[] = [];
+
+  beforeAll(async () => {
+    url = await newPostgresDatabase();
+    database = await connectPostgres({ url });
+    await migrate(database);
+    config = sampleConfig({
+      modelUrl: await model.start(),
+      toolUrl: await tools.start(),
+      agents: [agent('buyer', { delegates: [agentId('clerk')] }), agent('clerk')],
+    });
+  });
+  afterAll(async () => {
+    await database.close();
+    await Promise.all([model.stop(), tools.stop()]);
+  });
+  beforeEach(() => {
+    tools.calls.length = 0;
+    model.requests.length = 0;
+  });
+  afterEach(async () => {
+    for (const process of open.splice(0)) {
+      await process.engine.stop();
+      await process.database.close();
+    }
+  });
+
+  async function startProcess(): Promise<EngineFixture> {
+    const own = await connectPostgres({ url, poolSize: 4 });
+    const engine = await startEngine({ database: own, config });
+    open.push({ engine, database: own });
+    return engine;
+  }
+  /** As if it had been killed: its lease is over, and it knows nothing of it. */
+  const endLeases = () => database.connection.execute(sql`delete from run_workers`);
+  const stopInOrder = async (engine: EngineFixture) => {
+    const index = open.findIndex((process) => process.engine === engine);
+    const [process] = open.splice(index, 1);
+    await process?.engine.stop();
+    await process?.database.close();
+  };
+  const store = () => createRunStore(database);
+
+  it('goes on waiting for the same person, and runs the call once', async () => {
+    model.script('buyer', [{ calls: [LOG, PAY] }, { text: 'Paid.' }]);
+    const first = await startProcess();
+    const { id } = await first.start({ agent: BUYER });
+    const [request] = await first.asked(id);
+    await until(() => tools.callsTo('/log').length === 1);
+    await stopInOrder(first);
+    expect(await store().find(id)).toMatchObject({ status: 'waiting' });
+
+    const second = await startProcess();
+    if (request) await second.decide(request.id, 'approve');
+    const run = await second.finished(id);
+    expect(run).toMatchObject({ status: 'succeeded', output: 'Paid.' });
+    expect(run.invocations.map(({ status }) => status)).toEqual(['succeeded', 'succeeded']);
+    // What had run before does not run again, and the model is asked once more, not twice.
+    expect(tools.callsTo('/log').length).toBe(1);
+    expect(tools.callsTo('/payments').length).toBe(1);
+    expect(model.requests.length).toBe(2);
+    expect(model.requests[1]?.messages.filter(({ role }) => role === 'tool').length).toBe(2);
+  });
+
+  it('is drained by an orderly stop: a call that is being sent comes to its end, and is told once', async () => {
+    model.script('buyer', [{ calls: [{ ...PAY, name: 'oa__pay_slowly' }] }, { text: 'Paid.' }]);
+    const first = await startProcess();
+    const { id } = await first.start({ agent: BUYER });
+    const [request] = await first.asked(id);
+    if (request) await first.decide(request.id, 'approve');
+    await until(() => tools.callsTo('/slow').length === 1);
+    await stopInOrder(first);
+    const second = await startProcess();
+    expect(await second.finished(id)).toMatchObject({
+      status: 'succeeded',
+      invocations: [{ status: 'succeeded', result: { slow: true } }],
+    });
+    expect(tools.callsTo('/slow').length).toBe(1);
+    expect(request && (await second.confirmations.get(request.id))).toMatchObject({
+      execution: { status: 'succeeded', source: 'executor' },
+    });
+  });
+
+  it('is decided while nobody works on it, and goes on from there', async () => {
+    model.script('buyer', [{ calls: [PAY] }, { text: 'I see.' }]);
+    const first = await startProcess();
+    const { id } = await first.start({ agent: BUYER });
+    const [request] = await first.asked(id);
+    await stopInOrder(first);
+    const second = await startProcess();
+    await stopInOrder(second);
+    const third = await startProcess();
+    if (request) await third.decide(request.id, 'reject', 'no');
+    expect(await third.finished(id)).toMatchObject({ status: 'succeeded', output: 'I see.' });
+    expect(toolResult(model.requests[1])).toMatchObject({ code: 'rejected', reason: 'no' });
+    expect((await third.events(id)).filter(({ kind }) => kind === 'run.finished').length).toBe(1);
+  });
+
+  it('is taken over from a process that lives on without its lease: one of them runs the call', async () => {
+    model.script('buyer', [{ calls: [PAY] }, { text: 'Paid.' }, { text: 'Paid twice?' }]);
+    const stale = await startProcess();
+    const { id } = await stale.start({ agent: BUYER });
+    const [request] = await stale.asked(id);
+    await endLeases();
+    const other = await startProcess();
+    await until(async () => {
+      const rows = await rowsOf<{ token: number }>(
+        database.connection,
+        sql`select fencing_token::int as token from runs where id = ${id}`,
+      );
+      return rows[0]?.token === 2;
+    });
+    if (request) await other.decide(request.id, 'approve');
+    expect(await other.finished(id)).toMatchObject({ status: 'succeeded', output: 'Paid.' });
+    expect(tools.callsTo('/payments').length).toBe(1);
+    expect(model.requests.length).toBe(2);
+  });
+
+  it('finds the request that the gate stored just before the end, and asks nobody twice', async () => {
+    model.script('buyer', [{ calls: [PAY] }, { text: 'Paid.' }]);
+    const first = await startProcess();
+    const { id } = await first.start({ agent: BUYER });
+    const [request] = await first.asked(id);
+    await stopInOrder(first);
+    await database.connection.execute(
+      sql`update invocations set phase = 'proposed', status = 'running', confirmation_id = null where run_id = ${id}`,
+    );
+    const second = await startProcess();
+    const [again] = await second.asked(id);
+    expect(again?.id).toBe(request?.id);
+    if (again) await second.decide(again.id, 'approve');
+    const run = await second.finished(id);
+    expect(run.invocations).toMatchObject([{ status: 'succeeded', confirmation: request?.id }]);
+    const rows = await rowsOf(database.connection, sql`select id from confirmations where run_id = ${id}`);
+    expect(rows.length).toBe(1);
+  });
+
+  it('never runs again what was being sent: the outcome is unknown, and the model is told so', async () => {
+    model.script('buyer', [{ calls: [PAY] }, { text: 'I do not know.' }]);
+    const first = await startProcess();
+    const { id } = await first.start({ agent: BUYER });
+    const [request] = await first.asked(id);
+    await stopInOrder(first);
+    if (!request) throw new Error('nobody was asked');
+    // Decided and claimed; then the process died, long ago.
+    const elsewhere = await startProcess();
+    await stopInOrder(elsewhere);
+    await database.connection.execute(sql`alter table confirmations disable trigger confirmations_guard`);
+    await database.connection.execute(sql`update confirmations set status = 'approved', version = 2,
+      decided_at = now() - interval '1 hour', decided_by_id = 'li.wei', decided_by_name = '李伟', decision_code = 'approved',
+      execution_status = 'claimed', executable_from = now() - interval '1 hour', execute_by = now() - interval '50 minutes',
+      claimed_at = now() - interval '55 minutes', send_by = now() - interval '54 minutes',
+      execution_at = now() - interval '55 minutes' where id = ${request.id}`);
+    await database.connection.execute(sql`alter table confirmations enable trigger confirmations_guard`);
+    await database.connection.execute(
+      sql`update invocations set phase = 'executing', status = 'running', executing_at = now() - interval '55 minutes' where run_id = ${id}`,
+    );
+    const second = await startProcess();
+    const run = await second.finished(id);
+    expect(run).toMatchObject({ status: 'succeeded', invocations: [{ status: 'unknown' }] });
+    expect(await second.confirmations.get(request.id)).toMatchObject({ execution: { status: 'unknown' } });
+    expect(toolResult(model.requests[1])).toMatchObject({ status: 'unknown', executed: null });
+    expect(tools.calls).toEqual([]);
+  });
+
+  it('tells that an approved call was certainly not sent, where the earlier worker wrote that down', async () => {
+    model.script('buyer', [{ calls: [PAY] }, { text: 'I see.' }]);
+    const first = await startProcess();
+    const { id } = await first.start({ agent: BUYER });
+    const [request] = await first.asked(id);
+    await stopInOrder(first);
+    if (!request) throw new Error('nobody was asked');
+    const between = await startProcess();
+    const actor = { type: 'run', run: id, agent: BUYER } as const;
+    // Nobody works on the run while this happens: its lease is another's.
+    await database.connection.execute(
+      sql`update runs set lease_owner = 'held', fencing_token = fencing_token + 1 where id = ${id}`,
+    );
+    await store().heartbeat({ owner: 'held', leaseMs: 60_000 });
+    await between.decide(request.id, 'approve');
+    await between.confirmations.claim({ id: request.id, actor, args: request.args });
+    await between.confirmations.recordOutcome({
+      id: request.id,
+      actor,
+      status: 'failed',
+      detail: 'not sent',
+    });
+    await stopInOrder(between);
+    await endLeases();
+    const second = await startProcess();
+    expect(await second.finished(id)).toMatchObject({
+      invocations: [{ status: 'blocked', error: { code: 'lapsed' } }],
+    });
+    expect(toolResult(model.requests[1])).toMatchObject({ code: 'lapsed', executed: false });
+    expect(tools.calls).toEqual([]);
+  });
+
+  it('tells the outcome that was written down before the end, with the hooks’ view of it', async () => {
+    model.script('buyer', [{ calls: [PAY] }, { text: 'Paid.' }]);
+    const first = await startProcess();
+    const { id } = await first.start({ agent: BUYER });
+    await first.asked(id);
+    await stopInOrder(first);
+    await database.connection.execute(
+      sql`update invocations set phase = 'executed', status = 'succeeded', result = '{"payment":"P-7"}', confirmation_id = null where run_id = ${id}`,
+    );
+    const second = await startProcess();
+    expect(await second.finished(id)).toMatchObject({ status: 'succeeded' });
+    expect(toolResult(model.requests[1])).toEqual({ payment: 'P-7' });
+    expect(tools.calls).toEqual([]);
+  });
+
+  it('joins the delegate that it had called, which has gone on by itself', async () => {
+    model.script('buyer', [
+      { calls: [{ id: 'd', name: 'call_agent', arguments: { agent: 'clerk', input: 'Pay.' } }] },
+      { text: 'Done.' },
+    ]);
+    model.script('clerk', [{ calls: [PAY] }, { text: 'Paid.' }]);
+    const first = await startProcess();
+    const { id } = await first.start({ agent: BUYER });
+    const child = await until(async () => (await store().find(id))?.childRuns[0]);
+    const [request] = await first.asked(child);
+    await until(async () => (await store().statusOf(id)) === 'waiting');
+    await stopInOrder(first);
+    const second = await startProcess();
+    if (request) await second.decide(request.id, 'approve');
+    expect(await second.finished(id)).toMatchObject({
+      status: 'succeeded',
+      output: 'Done.',
+      childRuns: [child],
+      invocations: [{ status: 'succeeded', result: 'Paid.' }],
+    });
+    expect(tools.callsTo('/payments').length).toBe(1);
+    expect(model.requestsOf('clerk').length).toBe(2);
+  });
+
+  it('goes on with its plan: nodes that ended do not run again', async () => {
+    const first = await startProcess();
+    const { id } = await first.start({
+      agent: BUYER,
+      plan: [
+        toolNode('free', 'oa__log'),
+        toolNode('pay', 'oa__pay', PAYMENT, { onRejected: 'skip' }),
+        toolNode('after', 'oa__log', {}, { dependsOn: ['pay'] }),
+        toolNode('other', 'oa__log', { of: { $from: 'free', path: '/logged' } }),
+      ],
+    });
+    const [request] = await first.asked(id);
+    await until(() => tools.callsTo('/log').length === 2);
+    await stopInOrder(first);
+    const second = await startProcess();
+    if (request) await second.decide(request.id, 'reject');
+    const run = await second.finished(id);
+    expect(run.status).toBe('succeeded');
+    expect(run.invocations.map(({ node, status }) => `${node} ${status}`)).toEqual([
+      'free succeeded',
+      'pay skipped',
+      'after skipped',
+      'other succeeded',
+    ]);
+    expect(tools.callsTo('/log').length).toBe(2);
+  });
+
+  it('is cancelled from another process', async () => {
+    model.script('buyer', [{ calls: [PAY] }, { text: 'never said' }]);
+    const first = await startProcess();
+    const { id } = await first.start({ agent: BUYER });
+    const [request] = await first.asked(id);
+    const second = await startProcess();
+    await second.engine.runs.cancel(id);
+    expect(await second.finished(id)).toMatchObject({ status: 'cancelled' });
+    expect(request && (await second.confirmations.get(request.id))?.status).toBe('cancelled');
+  });
+
+  it('fails in words, after five faults, and asks nobody any more', async () => {
+    model.script('buyer', [{ calls: [PAY] }]);
+    const first = await startProcess();
+    const { id } = await first.start({ agent: BUYER });
+    const [request] = await first.asked(id);
+    await stopInOrder(first);
+    await database.connection.execute(
+      sql`update runs set faults = 4, plan = '[{"id":"x","kind":"nonsense"}]', executor = 'dag' where id = ${id}`,
+    );
+    const second = await startProcess();
+    const run = await second.finished(id);
+    expect(run).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
+    expect(run.invocations).toMatchObject([{ status: 'blocked', error: { code: 'cancelled' } }]);
+    expect(request && (await second.confirmations.get(request.id))?.status).toBe('cancelled');
+  });
+
+  describe('the store', () => {
+    const facts = (id: RunId) => ({
+      id,
+      organization: 'acme',
+      agent: BUYER,
+      executor: 'react' as const,
+      input: 'x',
+      plan: null,
+      session: id,
+      requester: null,
+      requesterNamedByAgent: false,
+      evaluation: false,
+      apiKeyId: null,
+      parent: null,
+      depth: 0,
+    });
+
+    it('lets only the newest holder of a run write', async () => {
+      const id = newRunId();
+      const lease = await store().create(facts(id), 'one');
+      if (!lease) throw new Error('the run is not new');
+      const stale = store().record(lease);
+      await stale.modelDelta('mine');
+      const [taken, ...others] = (await store().takeOver({ owner: 'two', limit: 100 })).filter(
+        ({ run }) => run === id,
+      );
+      expect(others).toEqual([]);
+      expect(taken?.fencingToken).toBe(2);
+      await expect(stale.modelDelta('mine too')).rejects.toThrow(LeaseLost);
+      await expect(stale.finish({ status: 'failed', output: null, error: null })).rejects.toThrow(LeaseLost);
+      if (taken) await store().record(taken).finish({ status: 'cancelled', output: null, error: null });
+      expect((await store().eventsAfter(id, 0, 10)).map(({ kind }) => kind)).toEqual([
+        'run.started',
+        'model.delta',
+        'run.finished',
+      ]);
+    });
+
+    it('hands each abandoned run to one taker, and none that a living process works on', async () => {
+      const ids = Array.from({ length: 20 }, newRunId);
+      for (const id of ids) await store().create(facts(id), 'dead');
+      await store().heartbeat({ owner: 'alive', leaseMs: 60_000 });
+      const kept = newRunId();
+      await store().create(facts(kept), 'alive');
+      const takers = await Promise.all(
+        ['a', 'b', 'c', 'd'].map(async (owner) => {
+          await store().heartbeat({ owner, leaseMs: 60_000 });
+          return store().takeOver({ owner, limit: 100 });
+        }),
+      );
+      const taken = takers.flat().map(({ run }) => run);
+      expect(taken.length).toBe(new Set(taken).size);
+      expect(ids.every((id) => taken.includes(id))).toBe(true);
+      expect(taken).not.toContain(kept);
+      for (const lease of takers.flat()) {
+        await store().record(lease).finish({ status: 'cancelled', output: null, error: null });
+      }
+      await database.connection.execute(
+        sql`update runs set status = 'cancelled', finished_at = now() where id = ${kept}`,
+      );
+    });
+  });
+});

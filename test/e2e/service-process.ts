@@ -1,0 +1,52 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { packageRoot } from '../../src/package-root.ts';
+
+/** The real service as a process of its own, started by its own command. */
+export interface ServiceProcess {
+  readonly url: string;
+  /** Everything it logged so far. */
+  log(): string;
+  /** SIGKILL: no drain, no goodbye. */
+  kill(): Promise<void>;
+  /** SIGTERM; gives the exit code. */
+  stop(): Promise<number | null>;
+}
+
+export async function startServiceProcess(yaml: string): Promise<ServiceProcess> {
+  const folder = await mkdtemp(join(tmpdir(), 'countersign-e2e-'));
+  const file = join(folder, 'countersign.yaml');
+  await writeFile(file, yaml);
+  const child = spawn(
+    process.execPath,
+    ['--import', 'tsx', join(packageRoot, 'src/cli/main.ts'), 'serve', '--config', file],
+    { cwd: packageRoot, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  let log = '';
+  const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  const url = await new Promise<string>((resolve, reject) => {
+    const read = (chunk: Buffer) => {
+      log += chunk.toString();
+      const line = log.split('\n').find((candidate) => candidate.includes('"msg":"listening"'));
+      if (line) resolve((JSON.parse(line) as { url: string }).url);
+    };
+    child.stdout?.on('data', read);
+    child.stderr?.on('data', read);
+    void exited.then((code) => reject(new Error(`The service ended with ${code}:\n${log}`)));
+  });
+  const end = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    const code = await exited;
+    await rm(folder, { recursive: true, force: true });
+    return code;
+  };
+  void (child satisfies ChildProcess);
+  return {
+    url,
+    log: () => log,
+    kill: async () => void (await end('SIGKILL')),
+    stop: () => end('SIGTERM'),
+  };
+}
