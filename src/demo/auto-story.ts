@@ -17,10 +17,16 @@ const CHAPTERS: readonly {
   { title: '5. What is left', play: playFinalCheck },
 ];
 
-/** Plays every chapter, also after one that broke off, and prints it. 0 only when each check came out right. */
-export async function playAutoStory(world: DemoWorld, interrupted: AbortSignal): Promise<number> {
+/** Plays every chapter, also after one that broke off. Returns 0 only when each check came out right, else 1. */
+export async function playAutoStory(input: {
+  readonly world: DemoWorld;
+  readonly interrupted: AbortSignal;
+  /** Takes one line of the story. */
+  readonly print: (line: string) => void;
+}): Promise<number> {
+  const { world, interrupted, print } = input;
   const startedAt = performance.now();
-  const teller = new StoryTeller((line) => console.log(line));
+  const teller = new StoryTeller(print);
   for (const { title, play } of CHAPTERS) {
     if (interrupted.aborted) return 1;
     teller.chapter(title);
@@ -31,6 +37,6 @@ export async function playAutoStory(world: DemoWorld, interrupted: AbortSignal):
     }
   }
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-  console.log(`\n${teller.passed} checks right, ${teller.failed} wrong, in ${seconds} s`);
+  print(`\n${teller.passed} checks right, ${teller.failed} wrong, in ${seconds} s`);
   return teller.failed === 0 ? 0 : 1;
 }

@@ -19,7 +19,7 @@ export async function demo(input: { readonly auto: boolean; readonly port: numbe
     : await startDemoWorld({ locale, hastyDeadline: '30s', realModel: realModelOf(process.env) });
   try {
     return input.auto
-      ? await playAutoStory(world, interrupted.signal)
+      ? await playAutoStory({ world, interrupted: interrupted.signal, print: console.log })
       : await servePage(world, input.port, interrupted.signal);
   } finally {
     await world.stop();

@@ -48,7 +48,7 @@ function drawCall(call, texts) {
     element(
       'dl',
       {},
-      Object.entries(call.args).map(([name, value]) => [
+      inReadingOrder(call.args).map(([name, value]) => [
         element('dt', {}, name),
         element('dd', {}, typeof value === 'string' ? value : JSON.stringify(value)),
       ]),
@@ -57,3 +57,11 @@ function drawCall(call, texts) {
     call.result === null ? null : element('pre', { class: 'result' }, JSON.stringify(call.result)),
   );
 }
+
+const FIRST = ['payee', 'amount', 'currency'];
+
+/** Stored arguments have no order of their own; what matters most comes first. */
+const inReadingOrder = (args) =>
+  Object.entries(args).toSorted(([left], [right]) => placeOf(left) - placeOf(right));
+
+const placeOf = (name) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
