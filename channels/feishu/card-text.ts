@@ -33,9 +33,11 @@ export const cardText: Readonly<Record<Locale, CardText>> = {
 };
 
 function cutWith(text: string, maxCharacters: number, mark: (missing: number) => string): string {
-  // Code points never outnumber UTF-16 units, so most texts need no splitting at all.
-  if (text.length <= maxCharacters) return text;
-  const characters = Array.from(text);
-  if (characters.length <= maxCharacters) return text;
-  return characters.slice(0, maxCharacters).join('') + mark(characters.length - maxCharacters);
+  let characters = 0;
+  let kept = text.length;
+  for (let at = 0; at < text.length; at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1) {
+    if (characters === maxCharacters) kept = at;
+    characters += 1;
+  }
+  return characters <= maxCharacters ? text : text.slice(0, kept) + mark(characters - maxCharacters);
 }

@@ -15,8 +15,8 @@ const consoleValue = (name: string) =>
     );
 
 /**
- * A `channels[]` entry with `kind: feishu`, beside `id` and `kind`. All four secrets-to-be are required: without the
- * encrypt key a callback is not signed, and without the verification token the URL check proves nothing.
+ * A `channels[]` entry with `kind: feishu`, beside `id` and `kind`. Every secret is required: without the encrypt
+ * key a callback is not signed, and without the verification token the URL check proves nothing.
  */
 export const feishuSettings = z.strictObject({
   /** The open platform: Feishu by default, `https://open.larksuite.com` for Lark, or a server on loopback. */

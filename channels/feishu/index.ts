@@ -50,7 +50,8 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
       case 'uncertain':
         // The same content again changes nothing.
         return { kind: 'retry', error: result.error, retryAfterMs: null };
-      default:
+      case 'retry':
+      case 'refused':
         return result;
     }
   }

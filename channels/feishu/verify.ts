@@ -62,7 +62,7 @@ export function decrypt(encrypted: string, encryptKey: string): Buffer | null {
 
 const refused = (reason: string): VerifiedCallback => ({ kind: 'refused', reason });
 
-const urlCheck = z.strictObject({
+const urlCheck = z.object({
   type: z.literal('url_verification'),
   challenge: z.string().min(1).max(1024),
   token: z.string(),

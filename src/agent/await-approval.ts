@@ -5,6 +5,7 @@ import type { CallScope, OpenCall } from './call-scope.ts';
 import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
 import { BLOCK_MESSAGES, type BlockedCall } from './observation.ts';
 import { throwIfSuspended } from './run-stop.ts';
+import { NOT_SENT } from './send-window.ts';
 
 /** What people's decision, and then the claim, made of a call. */
 export type Approval =
@@ -94,7 +95,7 @@ async function claimGrant(
       // It may have been committed: then the grant is used up and nothing was sent.
       logger.error({ err: error, confirmation: id }, 'the grant cannot be claimed; the call does not run');
       await confirmations
-        .recordOutcome({ id, actor: actorOfRun(scope), status: 'failed', detail: 'not sent' })
+        .recordOutcome({ id, actor: actorOfRun(scope), status: 'failed', detail: NOT_SENT })
         .catch(() => {});
       return blocked('gate_unavailable', null);
     }

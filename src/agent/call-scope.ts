@@ -14,6 +14,8 @@ export interface CallScope {
   readonly organization: string;
   readonly agent: AgentId;
   readonly person: PersonId | null;
+  /** The key that started the run named the person itself. */
+  readonly requesterNamedByAgent: boolean;
   readonly session: string;
   readonly evaluation: boolean;
   /** The agent's tools by full name; what is not in it does not exist for this agent. */
@@ -92,6 +94,7 @@ export function hookContextOf(call: OpenCall, scope: CallScope): HookContext {
       callId: call.callId,
       parentRunId: scope.parentRun,
       evaluation: scope.evaluation,
+      requesterNamedByAgent: scope.requesterNamedByAgent,
       ask: null,
     },
   };

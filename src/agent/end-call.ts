@@ -178,7 +178,8 @@ async function end(
       data,
     }),
   );
-  await scope.log.settled({ id: call.id, status, error, view, sideEffects: call.sideEffects });
+  const { id, confirmation, sideEffects } = call;
+  await scope.log.settled({ id, status, error, confirmation, view, sideEffects });
   await observe(call, scope, ports, { status, code: error?.code ?? null, durationMs, argsDigest });
   return {
     id: call.id,

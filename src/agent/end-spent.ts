@@ -1,9 +1,10 @@
 import { sleep } from '../clock.ts';
 import type { CallScope, OpenCall, SettledCall } from './call-scope.ts';
-import { type ExecutedOutcome, endExecuted } from './end-call.ts';
+import { type ExecutedOutcome, endBlocked, endExecuted } from './end-call.ts';
 import type { InvokePorts } from './invoke-ports.ts';
+import { BLOCK_MESSAGES } from './observation.ts';
 import { throwIfSuspended } from './run-stop.ts';
-import { SEND_WITHIN_MS } from './send-window.ts';
+import { NOT_SENT, SEND_WITHIN_MS } from './send-window.ts';
 
 /** What a tool is given to notice that its time is over, and its worker to write the outcome down. */
 const GRACE_MS = 1_500;
@@ -20,16 +21,19 @@ export async function endSpent(
 ): Promise<SettledCall> {
   for (;;) {
     const { outcome, lastSendAt } = await readRecord(call, noted, ports);
+    if (outcome?.error?.message === NOT_SENT) {
+      const lapsed = { code: 'lapsed', message: BLOCK_MESSAGES.lapsed } as const;
+      return endBlocked(call, { ...lapsed, reason: null, retryAfter: null }, scope, ports);
+    }
     if (outcome !== null) return endExecuted(call, outcome, scope, ports);
     const leftMs = lastSendAt + (call.tool?.timeoutMs ?? 0) + GRACE_MS - ports.clock.now();
-    if (leftMs <= 0 || scope.signal.aborted) {
-      throwIfSuspended(scope.signal);
+    if (leftMs <= 0) {
       const error = { code: 'unknown', message: 'The service stopped while the tool was running.' };
       return endExecuted(call, { status: 'unknown', result: null, error }, scope, ports);
     }
-    await sleep(ports.clock, Math.min(leftMs, 5_000), scope.signal).catch(() =>
-      throwIfSuspended(scope.signal),
-    );
+    // Not cut short by a cancellation: what was sent was sent.
+    await sleep(ports.clock, Math.min(leftMs, 1_000));
+    throwIfSuspended(scope.signal);
   }
 }
 

@@ -16,8 +16,8 @@ import { endBlocked, endExecuted, endStubbed, executedOutcomeOf } from './end-ca
 import { endSpent } from './end-spent.ts';
 import { actorOfRun, hookFailureRecorder, type InvokePorts } from './invoke-ports.ts';
 import { BLOCK_MESSAGES, type BlockedCall, REJECTED_BEFORE } from './observation.ts';
-import { throwIfSuspended } from './run-stop.ts';
-import { SEND_WITHIN_MS } from './send-window.ts';
+import { isSuspended, throwIfSuspended } from './run-stop.ts';
+import { NOT_SENT, SEND_WITHIN_MS } from './send-window.ts';
 import type { Tool, ToolOutcome } from './tool.ts';
 
 /** How long a tool may take to notice that its time is over. */
@@ -168,9 +168,10 @@ export async function run(
   }
   // Right before sending, on a clock that never steps back: a worker that stood still must not send any more.
   const inTime = ports.clock.monotonic() <= (sendBeforeMs ?? notedAtMs + SEND_WITHIN_MS);
-  if (!inTime || scope.signal.aborted) {
+  // A process that stops still sends what it has noted and claimed: it is drained, not cut off.
+  const cancelled = scope.signal.aborted && !isSuspended(scope.signal);
+  if (!inTime || cancelled) {
     await returnGrant(call, scope, ports);
-    if (!tool.joinsRunning) throwIfSuspended(scope.signal);
     const code = inTime ? 'cancelled' : 'lapsed';
     return endBlocked(call, blockedBy(code, BLOCK_MESSAGES[code]), scope, ports);
   }
@@ -237,7 +238,7 @@ async function returnGrant(
 ): Promise<void> {
   if (call.confirmation === null) return;
   await confirmations
-    .recordOutcome({ id: call.confirmation, actor: actorOfRun(scope), status: 'failed', detail: 'not sent' })
+    .recordOutcome({ id: call.confirmation, actor: actorOfRun(scope), status: 'failed', detail: NOT_SENT })
     .catch((error: unknown) =>
       logger.error(
         { err: error, confirmation: call.confirmation },

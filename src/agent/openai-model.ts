@@ -20,6 +20,9 @@ export function createOpenAiModel(config: ModelConfig, clock: Clock): Model {
     baseURL: config.baseUrl,
     // The client refuses an empty key; servers on loopback want none.
     apiKey: config.apiKey === '' ? 'none' : config.apiKey,
+    // Only the configuration speaks for the service, not what the environment happens to hold.
+    organization: null,
+    project: null,
     maxRetries: 0,
     timeout: REQUEST_TIMEOUT_MS,
     fetchOptions: { redirect: 'manual' },

@@ -73,6 +73,8 @@ export interface InvocationLog {
     readonly id: InvocationId;
     readonly status: SettledStatus;
     readonly error: InvocationError | null;
+    /** The request behind it, also where it was closed before anybody could be waited for. */
+    readonly confirmation: ConfirmationId | null;
     readonly view: string;
     readonly sideEffects: readonly SideEffect[];
   }): Promise<void>;

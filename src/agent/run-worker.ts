@@ -12,7 +12,7 @@ import { invokeTool } from './invoke-tool.ts';
 import { BLOCK_MESSAGES, blockedObservation } from './observation.ts';
 import { ReactExecutor } from './react-executor.ts';
 import { resumeCall } from './resume-call.ts';
-import type { RunEnd, RunRecord } from './run-record.ts';
+import { LeaseLost, type RunEnd, type RunRecord } from './run-record.ts';
 import { RunStop } from './run-stop.ts';
 import type { RunFacts, RunSignals, RunStore, SessionStore } from './run-store.ts';
 import type { RunWatcher } from './run-watcher.ts';
@@ -72,13 +72,13 @@ export async function workThrough(
             ? invokeTool(proposed, within, ports)
             : resumeCall(proposed, stored, within, ports));
         } catch (error) {
-          if (!(error instanceof RunStop)) {
+          if (!(error instanceof RunStop) && !(error instanceof LeaseLost)) {
             ports.logger.error(
               { err: error, run: record.run },
               'a call met a fault; its run is taken up again',
             );
-            stop.abort(new RunStop('suspended'));
           }
+          stop.abort(new RunStop('suspended'));
           throw error;
         }
       },
@@ -101,6 +101,7 @@ export async function withdrawOpen(record: RunRecord, ports: InvokePorts): Promi
       id,
       status: 'blocked',
       error: blocked,
+      confirmation,
       view: blockedObservation({ ...blocked, reason: null, retryAfter: null }),
       sideEffects,
     });
@@ -134,6 +135,7 @@ function scopeOf(
     organization: ports.organization,
     agent: facts.agent,
     person: facts.requester?.id ?? null,
+    requesterNamedByAgent: facts.requesterNamedByAgent,
     session: facts.session,
     evaluation: facts.evaluation,
     tools: new Map(tools.map((tool) => [tool.name, tool])),

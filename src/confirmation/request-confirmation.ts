@@ -108,7 +108,7 @@ function newConfirmation(context: HookContext, policy: DecidingPolicy, ports: Ga
     session: context.sessionId,
     callId: context.metadata.callId,
     requester: requesterOf(context, ports.people),
-    requesterNamedByAgent: ask?.requesterNamedByAgent ?? false,
+    requesterNamedByAgent: ask?.requesterNamedByAgent ?? context.metadata.requesterNamedByAgent ?? false,
     agentOwner: ports.ownerOf(context.agentId),
     runId: context.runId,
     parentRunId: context.metadata.parentRunId,

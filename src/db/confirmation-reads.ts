@@ -56,14 +56,15 @@ export async function readDue(connection: Connection, limit: number): Promise<Du
   const toExpire = await ids(and(eq(status, 'pending'), sql`${decideBy} <= clock_timestamp()`));
   const toLapse = await ids(and(eq(executionStatus, 'unclaimed'), sql`${executeBy} <= clock_timestamp()`));
   // A run's own executor is certain to have stopped trying once `sendBy` and the tool's time-out are over, with some
-  // room to record the result; an outside agent has as long as its policy says, and never less than that.
+  // room to record the result. An outside agent, and a call without a time-out (a delegate that may wait for days),
+  // has as long as its policy says, and never less than that.
   const longest = sql`${sendBy} + make_interval(secs => coalesce(${toolTimeoutMs}, 0) / 1000.0 + 5)`;
   const toUnknown = await ids(
     and(
       eq(executionStatus, 'claimed'),
       sql`${longest} <= clock_timestamp()`,
       or(
-        sql`${runId} is not null`,
+        and(sql`${runId} is not null`, sql`${toolTimeoutMs} is not null`),
         sql`${claimedAt} + make_interval(secs => (${policy} ->> 'outcomeWithinMs')::numeric::float8 / 1000.0) <= clock_timestamp()`,
       ),
     ),

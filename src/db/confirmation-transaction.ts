@@ -13,9 +13,15 @@ import { confirmations, gateControls, votes } from './schema/confirmations.ts';
 
 /** What a process may still send after its claim; past it, it gives up (INVARIANTS: claim + 10 s). */
 const SEND_WITHIN = sql`interval '10 seconds'`;
-const CLOCK = sql`date_trunc('milliseconds', clock_timestamp())`;
-const IN_TIME = sql`clock_timestamp() < ${confirmations.decideBy}`;
-const OVERDUE = sql`clock_timestamp() >= ${confirmations.decideBy}`;
+/**
+ * One reading of the database clock for a whole UPDATE: what the guard compared with the deadline is what is written
+ * down as the time. (PostgreSQL keeps a sub-select with a volatile function apart and evaluates it once.)
+ */
+const ONE_READING = sql`(select clock_timestamp() as now) as clock`;
+const NOW = sql`clock.now`;
+const STAMP = sql`date_trunc('milliseconds', clock.now)`;
+const IN_TIME = sql`${NOW} < ${confirmations.decideBy}`;
+const OVERDUE = sql`${NOW} >= ${confirmations.decideBy}`;
 const NEXT_VERSION = sql`${confirmations.version} + 1`;
 
 /** The ledger's statements on one open transaction. Ids that changed are collected for the notification. */
@@ -32,6 +38,7 @@ export function createLedgerTransaction(
     const [row] = await connection
       .update(confirmations)
       .set({ ...set, version: NEXT_VERSION })
+      .from(ONE_READING)
       .where(and(eq(confirmations.id, id), guard))
       .returning({
         version: confirmations.version,
@@ -76,7 +83,7 @@ export function createLedgerTransaction(
         reason: vote.reason,
         channel: vote.channel,
         argsDigest: vote.argsDigest,
-        at: CLOCK as unknown as Date,
+        at: sql`date_trunc('milliseconds', clock_timestamp())` as unknown as Date,
       });
     },
 
@@ -88,15 +95,15 @@ export function createLedgerTransaction(
       const approved = decision.status === 'approved';
       const set = {
         status: decision.status,
-        decidedAt: CLOCK,
+        decidedAt: STAMP,
         decidedById: decision.by?.id ?? null,
         decidedByName: decision.by?.name ?? null,
         decisionReason: decision.reason,
         decisionCode: decision.code,
         executionStatus: approved ? ('unclaimed' as const) : ('none' as const),
-        executableFrom: approved ? CLOCK : null,
+        executableFrom: approved ? STAMP : null,
         executeBy: approved
-          ? sql`${CLOCK} + make_interval(secs => (${confirmations.policy} ->> 'executeWithinMs')::numeric::float8 / 1000.0)`
+          ? sql`${STAMP} + make_interval(secs => (${confirmations.policy} ->> 'executeWithinMs')::numeric::float8 / 1000.0)`
           : null,
       };
       const inTime = decision.status === 'expired' ? OVERDUE : IN_TIME;
@@ -106,13 +113,13 @@ export function createLedgerTransaction(
     async claim(id, argsDigest) {
       const row = await guardedUpdate(
         id,
-        { executionStatus: 'claimed', claimedAt: CLOCK, sendBy: sql`${CLOCK} + ${SEND_WITHIN}` },
+        { executionStatus: 'claimed', claimedAt: STAMP, sendBy: sql`${STAMP} + ${SEND_WITHIN}` },
         and(
           eq(confirmations.status, 'approved'),
           eq(confirmations.executionStatus, 'unclaimed'),
           eq(confirmations.argsDigest, argsDigest),
-          sql`clock_timestamp() >= ${confirmations.executableFrom}`,
-          sql`clock_timestamp() < ${confirmations.executeBy}`,
+          sql`${NOW} >= ${confirmations.executableFrom}`,
+          sql`${NOW} < ${confirmations.executeBy}`,
         ),
       );
       return row?.executeBy && row.sendBy ? { executeBy: row.executeBy, sendBy: row.sendBy } : null;
@@ -121,7 +128,7 @@ export function createLedgerTransaction(
     async moveExecution(id, move) {
       const set = {
         executionStatus: move.to,
-        executionAt: CLOCK,
+        executionAt: STAMP,
         executionDetail: move.detail,
         executionSource: move.source,
       };
@@ -146,7 +153,7 @@ async function lockRequest(connection: Connection, id: ConfirmationId): Promise<
   // A statement of its own: only after the lock was granted does the clock count, and are the votes complete.
   const [after] = await connection
     .select({
-      late: sql<boolean>`${OVERDUE}`,
+      late: sql<boolean>`clock_timestamp() >= ${confirmations.decideBy}`,
       window: sql<LockedRequest['window']>`case
         when ${confirmations.executeBy} is null then 'none'
         when clock_timestamp() < ${confirmations.executableFrom} then 'before'

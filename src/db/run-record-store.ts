@@ -180,6 +180,7 @@ export class RunRecordStore implements RunRecord {
       this.#change(transaction, input.id, {
         phase: 'settled',
         status: input.status,
+        confirmationId: input.confirmation,
         view: storableText(input.view),
         sideEffects,
         finishedAt: sql`clock_timestamp()`,

@@ -125,6 +125,10 @@ export function createRunStore(database: Database): RunStore {
         .insert(runWorkers)
         .values({ owner, leaseUntil })
         .onConflictDoUpdate({ target: runWorkers.owner, set: { leaseUntil } });
+      // What dead processes left; their runs are found without it.
+      await connection
+        .delete(runWorkers)
+        .where(sql`${runWorkers.leaseUntil} < clock_timestamp() - interval '1 hour'`);
     },
 
     takeOver: ({ owner, limit, working }) =>

@@ -45,6 +45,7 @@ function frozenMetadata(metadata: HookMetadata): HookMetadata {
     callId: metadata.callId,
     parentRunId: metadata.parentRunId,
     evaluation: metadata.evaluation,
+    requesterNamedByAgent: metadata.requesterNamedByAgent ?? false,
     ask: metadata.ask && frozenAsk(metadata.ask),
   });
 }

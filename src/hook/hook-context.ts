@@ -38,6 +38,8 @@ export interface HookMetadata {
   readonly parentRunId: RunId | null;
   /** True in an evaluation run, where a gated tool is never asked about and never runs. */
   readonly evaluation: boolean;
+  /** Whether the caller of a run itself said for whom it acts, which nobody verified; an outside agent's is in `ask`. */
+  readonly requesterNamedByAgent?: boolean;
   /** Everything else about an outside agent's request that only the confirmation gate needs. */
   readonly ask: AskMetadata | null;
 }

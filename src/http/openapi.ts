@@ -41,6 +41,7 @@ export function openApiRoutes(app: HttpApp): void {
   );
   app.register(swaggerUi, {
     routePrefix: '/docs',
+    logo: { type: 'image/svg+xml', content: LOGO },
     staticCSP: {
       'default-src': "'none'",
       'script-src': "'self'",
@@ -55,6 +56,9 @@ export function openApiRoutes(app: HttpApp): void {
     },
   });
 }
+
+const LOGO =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 150 40"><text y="28" font-family="sans-serif" font-size="24" fill="#fff">Countersign</text></svg>';
 
 function packageVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8'));

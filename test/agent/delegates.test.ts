@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import { agentId } from '../../src/ids.ts';
+import { agentId, personId } from '../../src/ids.ts';
 import { openPostgres } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 import { type EngineFixture, startEngine } from './engine-fixture.ts';
@@ -56,7 +56,12 @@ describe('delegates', () => {
       { calls: [PAY, { id: 'l', name: 'oa__log' }] },
       { text: 'Paid; the log is closed to me.' },
     ]);
-    const { id } = await engine.start({ agent: BOSS, session: 's' });
+    const { id } = await engine.start({
+      agent: BOSS,
+      session: 's',
+      requester: personId('zhao.min'),
+      requesterNamedByAgent: true,
+    });
     const parent = await until(async () => {
       const run = await engine.engine.runs.get(id);
       return run?.status === 'waiting' && run.childRuns.length === 1 ? run : null;
@@ -71,6 +76,7 @@ describe('delegates', () => {
       parentRunId: id,
       agent: 'clerk',
       requester: { id: 'zhao.min' },
+      requesterNamedByAgent: true,
     });
     if (request) await engine.decide(request.id, 'approve');
     const run = await engine.finished(id);

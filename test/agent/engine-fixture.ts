@@ -5,7 +5,7 @@ import type { Run, RunEvent } from '../../src/agent/run.ts';
 import type { StartRun } from '../../src/agent/run-service.ts';
 import { ToolCatalog } from '../../src/agent/tool-catalog.ts';
 import type { AuditRecorder, NewAuditEvent } from '../../src/audit/audit-event.ts';
-import { systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import type { AgentConfig, Config } from '../../src/config/config.ts';
 import type { ConfirmationRequest } from '../../src/confirmation/confirmation-request.ts';
 import type { ConfirmationService } from '../../src/confirmation/confirmation-service.ts';
@@ -36,6 +36,10 @@ export interface EngineFixture {
   readonly audited: NewAuditEvent[];
   /** Set by a test to break the gate. */
   gateFault: (() => Promise<void>) | null;
+  /** Set by a test to break the record, before anything is written. */
+  auditFault: (() => Promise<void>) | null;
+  /** Set by a test to come between the claim and what follows. */
+  afterClaim: (() => void) | null;
   start(input: Partial<StartRun> & { readonly agent: StartRun['agent'] }): Promise<Run>;
   finished(id: RunId): Promise<Run>;
   /** The pending requests of a run, in the order of its calls, once there are `count`. */
@@ -50,6 +54,7 @@ export async function startEngine(input: {
   readonly config: Config;
   readonly hookKinds?: readonly AnyHookKind[];
   readonly exclusive?: boolean;
+  readonly clock?: Clock;
 }): Promise<EngineFixture> {
   const { database, config } = input;
   const catalog = new ToolCatalog(config);
@@ -80,15 +85,21 @@ export async function startEngine(input: {
     ownerOf: (id) => config.agents.find((agent) => agent.id === id)?.owner ?? null,
     verificationKey: 'key of the tests',
   });
+  const fixture: Pick<EngineFixture, 'gateFault' | 'auditFault' | 'afterClaim'> = {
+    gateFault: null,
+    auditFault: null,
+    afterClaim: null,
+  };
   const recorder = createAuditRecorder(database);
   const audited: NewAuditEvent[] = [];
   const audit: AuditRecorder = {
     async record(event) {
+      await fixture.auditFault?.();
       await recorder.record(event);
       audited.push(event);
     },
   };
-  const fixture: { gateFault: EngineFixture['gateFault'] } = { gateFault: null };
+
   const breakable: ConfirmationGate = {
     async ask(call) {
       await fixture.gateFault?.();
@@ -102,7 +113,14 @@ export async function startEngine(input: {
     sessions: createSessionStore(database),
     signals: createRunSignals(database),
     exclusive: input.exclusive ?? false,
-    confirmations,
+    confirmations: {
+      ...confirmations,
+      async claim(claim) {
+        const outcome = await confirmations.claim(claim);
+        fixture.afterClaim?.();
+        return outcome;
+      },
+    },
     gateHookFor: (agent: AgentConfig | null) =>
       new ConfirmationGateHook({
         gate: breakable,
@@ -111,7 +129,7 @@ export async function startEngine(input: {
     hookKinds: input.hookKinds ?? [],
     hookPorts: { clock: systemClock, locale: 'en-US', timeZone: 'UTC' } as unknown as HookPorts,
     audit,
-    clock: systemClock,
+    clock: input.clock ?? systemClock,
     logger: ignoreLog,
   });
   waiter.start();

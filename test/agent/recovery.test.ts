@@ -4,6 +4,7 @@ import { LeaseLost } from '../../src/agent/run-record.ts';
 import { connectPostgres } from '../../src/db/connect-postgres.ts';
 import type { Database } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { rowsOf } from '../../src/db/rows-of.ts';
 import { createRunStore } from '../../src/db/run-store.ts';
 import { agentId, newRunId, type RunId } from '../../src/ids.ts';
 import { newPostgresDatabase } from '../support/databases.ts';
@@ -89,6 +90,25 @@ describe('a run whose process is gone', () => {
     expect(model.requests[1]?.messages.filter(({ role }) => role === 'tool').length).toBe(2);
   });
 
+  it('is drained by an orderly stop: a call that is being sent comes to its end, and is told once', async () => {
+    model.script('buyer', [{ calls: [{ ...PAY, name: 'oa__pay_slowly' }] }, { text: 'Paid.' }]);
+    const first = await startProcess();
+    const { id } = await first.start({ agent: BUYER });
+    const [request] = await first.asked(id);
+    if (request) await first.decide(request.id, 'approve');
+    await until(() => tools.callsTo('/slow').length === 1);
+    await stopInOrder(first);
+    const second = await startProcess();
+    expect(await second.finished(id)).toMatchObject({
+      status: 'succeeded',
+      invocations: [{ status: 'succeeded', result: { slow: true } }],
+    });
+    expect(tools.callsTo('/slow').length).toBe(1);
+    expect(request && (await second.confirmations.get(request.id))).toMatchObject({
+      execution: { status: 'succeeded', source: 'executor' },
+    });
+  });
+
   it('is decided while nobody works on it, and goes on from there', async () => {
     model.script('buyer', [{ calls: [PAY] }, { text: 'I see.' }]);
     const first = await startProcess();
@@ -112,9 +132,10 @@ describe('a run whose process is gone', () => {
     await endLeases();
     const other = await startProcess();
     await until(async () => {
-      const rows = (await database.connection.execute(
+      const rows = await rowsOf<{ token: number }>(
+        database.connection,
         sql`select fencing_token::int as token from runs where id = ${id}`,
-      )) as unknown as { token: number }[];
+      );
       return rows[0]?.token === 2;
     });
     if (request) await other.decide(request.id, 'approve');
@@ -138,8 +159,8 @@ describe('a run whose process is gone', () => {
     if (again) await second.decide(again.id, 'approve');
     const run = await second.finished(id);
     expect(run.invocations).toMatchObject([{ status: 'succeeded', confirmation: request?.id }]);
-    const rows = await database.connection.execute(sql`select id from confirmations where run_id = ${id}`);
-    expect((rows as unknown as unknown[]).length).toBe(1);
+    const rows = await rowsOf(database.connection, sql`select id from confirmations where run_id = ${id}`);
+    expect(rows.length).toBe(1);
   });
 
   it('never runs again what was being sent: the outcome is unknown, and the model is told so', async () => {
@@ -167,6 +188,38 @@ describe('a run whose process is gone', () => {
     expect(run).toMatchObject({ status: 'succeeded', invocations: [{ status: 'unknown' }] });
     expect(await second.confirmations.get(request.id)).toMatchObject({ execution: { status: 'unknown' } });
     expect(toolResult(model.requests[1])).toMatchObject({ status: 'unknown', executed: null });
+    expect(tools.calls).toEqual([]);
+  });
+
+  it('tells that an approved call was certainly not sent, where the earlier worker wrote that down', async () => {
+    model.script('buyer', [{ calls: [PAY] }, { text: 'I see.' }]);
+    const first = await startProcess();
+    const { id } = await first.start({ agent: BUYER });
+    const [request] = await first.asked(id);
+    await stopInOrder(first);
+    if (!request) throw new Error('nobody was asked');
+    const between = await startProcess();
+    const actor = { type: 'run', run: id, agent: BUYER } as const;
+    // Nobody works on the run while this happens: its lease is another's.
+    await database.connection.execute(
+      sql`update runs set lease_owner = 'held', fencing_token = fencing_token + 1 where id = ${id}`,
+    );
+    await store().heartbeat({ owner: 'held', leaseMs: 60_000 });
+    await between.decide(request.id, 'approve');
+    await between.confirmations.claim({ id: request.id, actor, args: request.args });
+    await between.confirmations.recordOutcome({
+      id: request.id,
+      actor,
+      status: 'failed',
+      detail: 'not sent',
+    });
+    await stopInOrder(between);
+    await endLeases();
+    const second = await startProcess();
+    expect(await second.finished(id)).toMatchObject({
+      invocations: [{ status: 'blocked', error: { code: 'lapsed' } }],
+    });
+    expect(toolResult(model.requests[1])).toMatchObject({ code: 'lapsed', executed: false });
     expect(tools.calls).toEqual([]);
   });
 

@@ -121,6 +121,7 @@ export const sampleConfig = (input: {
         payment('pay_freely_broken', '/broken', { requiresConfirmation: false }),
         httpTool({ name: 'weather', path: '/weather', method: 'GET', writes: false }),
         httpTool({ name: 'log', path: '/log' }),
+        payment('pay_slowly', '/slow'),
         httpTool({ name: 'huge', path: '/huge' }),
         httpTool({ name: 'nul', path: '/nul' }),
         httpTool({ name: 'hang', path: '/hang', timeoutMs: 200 }),

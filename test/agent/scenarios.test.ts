@@ -17,7 +17,7 @@ interface Scenario {
   readonly decision?: 'approve' | 'reject' | 'cancel';
   readonly evaluation?: boolean;
   readonly gateFault?: boolean;
-  readonly invocation: JsonObject;
+  readonly invocation: object;
   /** What the model is told; null where it sees the result itself. */
   readonly observation: JsonObject | string;
   /** How often the tool was reached. */
@@ -121,7 +121,7 @@ const SCENARIOS: readonly Scenario[] = [
     name: 'a call that nobody could decide about does not run',
     tool: 'oa__pay_nobody',
     args: PAYMENT,
-    invocation: { status: 'blocked', error: { code: 'undeliverable' } },
+    invocation: { status: 'blocked', error: { code: 'undeliverable' }, confirmation: expect.any(String) },
     observation: blocked('undeliverable', { retryable: false }),
     sent: 0,
     settled: 'blocked',

@@ -90,6 +90,9 @@ const BEHAVIOURS: Record<string, (response: ServerResponse, body: string) => voi
     response.write('{"paid":');
     setTimeout(() => response.destroy(), 5);
   },
+  '/slow': (response) => {
+    setTimeout(() => json(response, 200, { slow: true }), 400);
+  },
   '/hang': () => {},
   '/nul': (response) => json(response, 200, { text: 'a\u0000b\ud800' }),
 };

@@ -6,7 +6,7 @@ import type { AppOptions } from '../../src/http/app-options.ts';
 import type { HttpApp } from '../../src/http/http-app.ts';
 import { type ChannelId, channelId } from '../../src/ids.ts';
 import { until } from '../support/until.ts';
-import { createNeighbours, type Neighbours, startApp } from './http-fixture.ts';
+import { CONFIG, createNeighbours, type Neighbours, startApp } from './http-fixture.ts';
 import { problemOf } from './problem-of.ts';
 
 const ID = channelId('pay-test');
@@ -233,5 +233,14 @@ describe('the limit on failed proofs', () => {
     const forged = (address: string) => callback('tap', { 'x-signature': '00', 'x-forwarded-for': address });
     await forged('1.2.3.4');
     expect(neighbours.recorded.at(-1)?.data.address).toBe('10.1.1.1');
+
+    await app.close();
+    neighbours = createNeighbours();
+    app = startApp(neighbours, {} as AppOptions['confirmations'], {
+      config: { ...CONFIG, trustProxy: ['10.1.1.0/24'] },
+      channels: new Map([[ID, channel as unknown as Channel]]),
+    });
+    await forged('1.2.3.4');
+    expect(neighbours.recorded.at(-1)?.data.address).toBe('1.2.3.4');
   });
 });

@@ -193,6 +193,21 @@ describe('waiting for a run', () => {
     ]);
   });
 
+  it('ends with what is known when the service stops', async () => {
+    const run = neighbours.runs.add();
+    let waiting = false;
+    neighbours.runs.onWait = ({ signal }) =>
+      new Promise((resolve) => {
+        waiting = true;
+        signal.addEventListener('abort', () => resolve(run));
+      });
+    const url = await app.listen({ host: '127.0.0.1', port: 0 });
+    const response = fetch(`${url}/v1/runs/${run.id}?wait=60s`, { headers: as('procurement') });
+    await until(() => waiting);
+    await app.close();
+    expect(await (await response).json()).toMatchObject({ id: run.id, status: 'running' });
+  });
+
   it('starts a run for a person as that person, who then cannot be taken for somebody else', async () => {
     const start = (payload: object) =>
       app.inject({ method: 'POST', url: '/v1/runs', headers: as('lin.tao'), payload });

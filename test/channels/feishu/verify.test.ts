@@ -100,6 +100,7 @@ describe('a signed callback', () => {
 
   it.each([
     '1796034000000',
+    '01796034000',
     '179603400',
     ' 1796034000',
     '1796034000 ',
@@ -133,13 +134,13 @@ describe('the URL check', () => {
     expect(verify(signBytes(body))).toEqual({ kind: 'challenge', challenge: 'abc' });
   });
 
-  it('is refused with another token, another key, in plaintext, or with more in it', () => {
+  it('is refused with another token, another key, in plaintext, or without a challenge', () => {
     const plain = { type: 'url_verification', challenge: 'abc', token: APP.verificationToken };
     const refused: readonly InboundRequest[] = [
       check('another'),
       check(''),
       unsignedCallback(plain, 'another key'),
-      unsignedCallback({ ...plain, schema: '2.0' }, APP.encryptKey),
+      unsignedCallback({ ...plain, challenge: '' }, APP.encryptKey),
       { headers: {}, body: Buffer.from(JSON.stringify(plain)) },
     ];
     for (const request of refused) expect(verify(request).kind).toBe('refused');
