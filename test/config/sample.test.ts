@@ -94,6 +94,7 @@ describe('the sample configuration', () => {
       groups: ['finance'],
       roles: ['operator'],
       consoleKey: sampleEnvironment.LIWEI_KEY,
+      away: null,
       identities: [
         { provider: 'feishu', tenant: '2f0acme', ids: { openId: 'ou_liwei' } },
         { provider: 'slack', tenant: 'T0ACME', ids: { user: 'U0LIWEI' } },
