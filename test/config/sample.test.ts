@@ -23,6 +23,10 @@ describe('the sample configuration', () => {
         outcomeWithinMs: 3_600_000,
         deliveryTimeoutMs: 900_000,
         reason: 'on-reject',
+        remindAfterMs: null,
+        escalation: null,
+        coolOffMs: 0,
+        excluded: null,
       },
     ]);
     expect(config.defaultPolicy).toEqual({
@@ -35,6 +39,10 @@ describe('the sample configuration', () => {
       outcomeWithinMs: 3_600_000,
       deliveryTimeoutMs: 900_000,
       reason: 'never',
+      remindAfterMs: null,
+      escalation: null,
+      coolOffMs: 0,
+      excluded: null,
     });
   });
 
