@@ -63,7 +63,7 @@ async function store(
   const request = await transaction.insert(facts);
   if (!request) return repeated(facts, ports);
 
-  await transaction.record({
+  transaction.record({
     kind: 'confirmation.requested',
     ...subjectOf(request),
     actor: { type: 'agent', id: request.agent, name: request.agent },

@@ -1,9 +1,11 @@
 import type { ChaosRow } from '../row.ts';
 import { approveAgainstExpiry } from './approve-against-expiry.ts';
+import { killedDatabase } from './killed-database.ts';
 import { lateLock } from './late-lock.ts';
 import { oneClaim } from './one-claim.ts';
 import { oneWinner } from './one-winner.ts';
 import { quorum } from './quorum.ts';
+import { restartedDatabase } from './restarted-database.ts';
 import { threeWays } from './three-ways.ts';
 
 /** The fault table, in the order it is run. */
@@ -14,4 +16,6 @@ export const CHAOS_ROWS: readonly ChaosRow[] = [
   threeWays,
   quorum,
   oneClaim,
+  killedDatabase,
+  restartedDatabase,
 ];
