@@ -43,16 +43,6 @@ async function theRecord(world: DemoWorld, teller: StoryTeller): Promise<void> {
     const all = await world.service.auditEvents();
     return all.filter(({ kind }) => kind === 'run.finished').length === 4 && all;
   });
-  console.log(
-    JSON.stringify(
-      events.map((e) => [
-        e.kind,
-        e.actor.id,
-        e.data.code ?? e.data.status ?? e.data.tool,
-        e.confirmation?.slice(-4),
-      ]),
-    ).replaceAll('],[', '],\n['),
-  );
   const count = (kind: string) => events.filter((event) => event.kind === kind).length;
   const found = () => Object.fromEntries(Object.keys(EXPECTED).map((kind) => [kind, count(kind)]));
   const summary = Object.entries(EXPECTED)
