@@ -35,6 +35,8 @@ const EXPECTED: Readonly<Record<string, number>> = {
   'confirmation.decided': 3,
   'grant.claimed': 1,
   'outcome.recorded': 1,
+  'tool.executed': 6,
+  'call.denied': 2,
   'run.finished': 4,
 };
 
