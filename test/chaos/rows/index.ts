@@ -2,6 +2,7 @@ import type { ChaosRow } from '../row.ts';
 import { approveAgainstExpiry } from './approve-against-expiry.ts';
 import { killedDatabase } from './killed-database.ts';
 import { lateLock } from './late-lock.ts';
+import { lostSignals } from './lost-signals.ts';
 import { oneClaim } from './one-claim.ts';
 import { oneWinner } from './one-winner.ts';
 import { quorum } from './quorum.ts';
@@ -18,4 +19,5 @@ export const CHAOS_ROWS: readonly ChaosRow[] = [
   oneClaim,
   killedDatabase,
   restartedDatabase,
+  lostSignals,
 ];
