@@ -6,6 +6,7 @@ import { lostSignals } from './lost-signals.ts';
 import { oneClaim } from './one-claim.ts';
 import { oneWinner } from './one-winner.ts';
 import { quorum } from './quorum.ts';
+import { refusingDatabase } from './refusing-database.ts';
 import { restartedDatabase } from './restarted-database.ts';
 import { threeWays } from './three-ways.ts';
 
@@ -20,4 +21,5 @@ export const CHAOS_ROWS: readonly ChaosRow[] = [
   killedDatabase,
   restartedDatabase,
   lostSignals,
+  refusingDatabase,
 ];
