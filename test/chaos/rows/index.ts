@@ -2,9 +2,11 @@ import type { ChaosRow } from '../row.ts';
 import { approveAgainstExpiry } from './approve-against-expiry.ts';
 import { killedDatabase } from './killed-database.ts';
 import { lateLock } from './late-lock.ts';
+import { lostSignals } from './lost-signals.ts';
 import { oneClaim } from './one-claim.ts';
 import { oneWinner } from './one-winner.ts';
 import { quorum } from './quorum.ts';
+import { refusingDatabase } from './refusing-database.ts';
 import { restartedDatabase } from './restarted-database.ts';
 import { threeWays } from './three-ways.ts';
 
@@ -18,4 +20,6 @@ export const CHAOS_ROWS: readonly ChaosRow[] = [
   oneClaim,
   killedDatabase,
   restartedDatabase,
+  lostSignals,
+  refusingDatabase,
 ];
