@@ -1,9 +1,13 @@
 import type { ChaosRow } from '../row.ts';
 import { approveAgainstExpiry } from './approve-against-expiry.ts';
+import { foreignCard } from './foreign-card.ts';
+import { forgeries } from './forgeries.ts';
 import { lateLock } from './late-lock.ts';
 import { oneClaim } from './one-claim.ts';
 import { oneWinner } from './one-winner.ts';
 import { quorum } from './quorum.ts';
+import { replays } from './replays.ts';
+import { spoofedApprover } from './spoofed-approver.ts';
 import { threeWays } from './three-ways.ts';
 
 /** The fault table, in the order it is run. */
@@ -13,5 +17,9 @@ export const CHAOS_ROWS: readonly ChaosRow[] = [
   lateLock,
   threeWays,
   quorum,
+  replays,
+  forgeries,
+  spoofedApprover,
+  foreignCard,
   oneClaim,
 ];
