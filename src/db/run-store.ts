@@ -1,5 +1,7 @@
 import { and, asc, eq, gt, inArray, isNotNull, isNull, ne, sql } from 'drizzle-orm';
+import { runStartedEvent } from '../agent/run-audit.ts';
 import type { RunFacts, RunStore } from '../agent/run-store.ts';
+import { appendAuditEvents } from './audit-store.ts';
 import type { Database } from './database.ts';
 import { RunRecordStore } from './run-record-store.ts';
 import { runFromRow } from './run-rows.ts';
@@ -32,10 +34,13 @@ export function createRunStore(database: Database): RunStore {
           },
           at: sql`clock_timestamp()`,
         });
+        await appendAuditEvents(transaction, [runStartedEvent(facts)]);
         return true;
       });
       if (!created) return null;
-      await database.notifier.notify('run', facts.id);
+      // Only hints: the run is stored, and whoever misses one finds it by polling.
+      await database.notifier.notify('run', facts.id).catch(() => {});
+      await database.notifier.notify('audit', facts.id).catch(() => {});
       return { run: facts.id, fencingToken: 1 };
     },
 
@@ -102,7 +107,7 @@ export function createRunStore(database: Database): RunStore {
         .set({ cancelRequestedAt: sql`coalesce(${runs.cancelRequestedAt}, clock_timestamp())` })
         .where(and(eq(runs.id, id), inArray(runs.status, [...OPEN])))
         .returning({ id: runs.id });
-      if (rows.length > 0) await database.notifier.notify('run', id);
+      if (rows.length > 0) await database.notifier.notify('run', id).catch(() => {});
       return rows.length > 0;
     },
 

@@ -39,6 +39,7 @@ describe('an HTTP connector', () => {
       args: options.args ?? { amount: '10.00' },
       invocationId,
       signal: options.signal ?? AbortSignal.timeout(5_000),
+      unwanted: new AbortController().signal,
     }).then((outcome) => ({ outcome, invocationId }));
   };
 
