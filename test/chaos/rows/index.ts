@@ -1,13 +1,17 @@
 import type { ChaosRow } from '../row.ts';
 import { approveAgainstExpiry } from './approve-against-expiry.ts';
+import { changedAfterDisplay } from './changed-after-display.ts';
 import { killedDatabase } from './killed-database.ts';
+import { killedService } from './killed-service.ts';
 import { lateLock } from './late-lock.ts';
 import { lostSignals } from './lost-signals.ts';
+import { manyDecided } from './many-decided.ts';
 import { oneClaim } from './one-claim.ts';
 import { oneWinner } from './one-winner.ts';
 import { quorum } from './quorum.ts';
 import { refusingDatabase } from './refusing-database.ts';
 import { restartedDatabase } from './restarted-database.ts';
+import { restartedWaits } from './restarted-waits.ts';
 import { threeWays } from './three-ways.ts';
 
 /** The fault table, in the order it is run. */
@@ -17,9 +21,13 @@ export const CHAOS_ROWS: readonly ChaosRow[] = [
   lateLock,
   threeWays,
   quorum,
+  changedAfterDisplay,
   oneClaim,
+  killedService,
   killedDatabase,
   restartedDatabase,
   lostSignals,
   refusingDatabase,
+  restartedWaits,
+  manyDecided,
 ];
