@@ -15,7 +15,7 @@ const RESUMED_WITHIN_MS = 30_000;
 export const restartedWaits: ChaosRow = {
   id: 'F24',
   title: 'pending runs, the service restarted, then all decided: each resumes once, as it was decided',
-  volume: { usual: 150, full: 10_000 },
+  volume: { usual: 150, full: 1_500 },
   async run({ databaseUrl, rounds }) {
     const tools = new ToolServer();
     const config = sampleConfig({
