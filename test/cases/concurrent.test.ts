@@ -111,8 +111,8 @@ describe('at the same moment', () => {
         rig.engine.afterClaim = () => {
           cancelled = rig.engine.engine.runs.cancel(id);
         };
-          await rig.engine.decide(request.id, 'approve');
-          const run = await rig.engine.finished(id);
+        await rig.engine.decide(request.id, 'approve');
+        const run = await rig.engine.finished(id);
         await cancelled;
         const after = await rig.engine.confirmations.get(request.id);
         const paid = rig.payments.calls.length;
