@@ -207,7 +207,7 @@ export async function startEngine(input: {
         .select({ kind: auditEvents.kind, confirmation: auditEvents.confirmationId, data: auditEvents.data })
         .from(auditEvents)
         .where(eq(auditEvents.runId, id))
-        .orderBy(auditEvents.at, auditEvents.requestSeq);
+        .orderBy(auditEvents.at, auditEvents.id);
       return rows as RecordedEvent[];
     },
     async stop() {
