@@ -1,7 +1,10 @@
 import type { ChaosRow } from '../row.ts';
 import { approveAgainstExpiry } from './approve-against-expiry.ts';
 import { foreignCard } from './foreign-card.ts';
+import { forgedFlood } from './forged-flood.ts';
 import { forgeries } from './forgeries.ts';
+import { hostileArguments } from './hostile-arguments.ts';
+import { hostileContent } from './hostile-content.ts';
 import { lateLock } from './late-lock.ts';
 import { oneClaim } from './one-claim.ts';
 import { oneWinner } from './one-winner.ts';
@@ -22,4 +25,7 @@ export const CHAOS_ROWS: readonly ChaosRow[] = [
   spoofedApprover,
   foreignCard,
   oneClaim,
+  forgedFlood,
+  hostileArguments,
+  hostileContent,
 ];
