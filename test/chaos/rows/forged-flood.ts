@@ -70,34 +70,6 @@ export const forgedFlood: ChaosRow = {
       const letIn = refused.filter(({ status, body }) => ![401, 429].includes(status) || body !== '').length;
       const p99 = p99Of(answered);
       if ((await gate.read(shown.id)).status !== 'pending') lost += 1;
-      const ms = (st: number) =>
-        gate
-          .log()
-          .split('\n')
-          .filter((l) => l.includes('callback"') && l.includes(`"status":${st}`))
-          .map((l) => (JSON.parse(l) as { ms: number }).ms);
-      console.log(
-        'server side 200',
-        percentile(ms(200), 0.5),
-        percentile(ms(200), 0.99),
-        '429',
-        percentile(ms(429), 0.5),
-        percentile(ms(429), 0.99),
-        'client',
-        percentile(
-          refused.map((r) => r.elapsedMs),
-          0.5,
-        ),
-        percentile(
-          refused.map((r) => r.elapsedMs),
-          0.99,
-        ),
-        'honest p50',
-        percentile(
-          answered.map((r) => r.answer.elapsedMs),
-          0.5,
-        ),
-      );
       const limited = refused.filter(({ status }) => status === 429).length;
       return {
         tried: refused.length + answered.length,
