@@ -67,6 +67,14 @@ interface Stored {
   readonly created: ConfirmationId | null;
 }
 
+      store(transaction, context, match.policy, ports),
+    );
+    // Read outside the transaction: as many callers at once as there are connections would wait for each other.
+    return stored ?? repeated(context, ports);
+  },
+});
+
+/** Null where this Idempotency-Key has its request already. */
 async function store(
   transaction: LedgerTransaction,
   { context, signal }: GatedCall,
@@ -76,6 +84,10 @@ async function store(
   const facts = newConfirmation(context, policy, ports);
   const request = await transaction.insert(facts);
   if (!request) return { answer: await repeated(facts, ports), created: null };
+): Promise<GateAnswer | null> {
+  const facts = newConfirmation(context, policy, ports);
+  const request = await transaction.insert(facts);
+  if (!request) return null;
 
   transaction.record({
     kind: 'confirmation.requested',
@@ -137,13 +149,14 @@ function newConfirmation(context: HookContext, policy: DecidingPolicy, ports: Ga
 }
 
 /** The same Idempotency-Key came at the same moment, and the other one was first. */
-async function repeated(facts: NewConfirmation, ports: GatePorts): Promise<GateAnswer> {
-  const { apiKeyId, idempotencyKey } = facts;
-  if (apiKeyId === null || idempotencyKey === null)
-    throw new Error(`Confirmation ${facts.id} could not be stored`);
-  const existing = await ports.ledger.findByIdempotencyKey(apiKeyId, idempotencyKey);
-  if (!existing) throw new Error(`Confirmation ${facts.id} could not be stored`);
-  if (existing.bodyDigest !== facts.bodyDigest) {
+async function repeated(context: HookContext, ports: GatePorts): Promise<GateAnswer> {
+  const { apiKeyId = null, idempotencyKey = null, bodyDigest = null } = context.metadata.ask ?? {};
+  const existing =
+    apiKeyId === null || idempotencyKey === null
+      ? null
+      : await ports.ledger.findByIdempotencyKey(apiKeyId, idempotencyKey);
+  if (!existing) throw new Error(`The call of ${context.toolName} could not be stored`);
+  if (existing.bodyDigest !== bodyDigest) {
     throw new CountersignError('idempotency_conflict', 'This Idempotency-Key was used with another body.');
   }
   return { kind: 'pending', confirmationId: existing.id };

@@ -2,7 +2,10 @@ import type { ChaosRow } from '../row.ts';
 import { approveAgainstExpiry } from './approve-against-expiry.ts';
 import { changedAfterDisplay } from './changed-after-display.ts';
 import { foreignCard } from './foreign-card.ts';
+import { forgedFlood } from './forged-flood.ts';
 import { forgeries } from './forgeries.ts';
+import { hostileArguments } from './hostile-arguments.ts';
+import { hostileContent } from './hostile-content.ts';
 import { killedDatabase } from './killed-database.ts';
 import { killedService } from './killed-service.ts';
 import { lateLock } from './late-lock.ts';
@@ -38,4 +41,7 @@ export const CHAOS_ROWS: readonly ChaosRow[] = [
   refusingDatabase,
   restartedWaits,
   manyDecided,
+  forgedFlood,
+  hostileArguments,
+  hostileContent,
 ];
