@@ -280,7 +280,7 @@ function startDeliveries(
     cards: createCardSource({ confirmations, timeZone: config.timeZone, publicUrl }),
     channels: [...channels.values()],
     wakeUps: {
-      onDelivery: (run) => database.notifier.subscribe('delivery', run),
+      onDelivery: (run) => database.notifier.subscribe('confirmation', run),
       onReconnect: (run) => database.notifier.onReconnect(run),
     },
     closeUndeliverable: (input) => closeUndeliverable(input, { ledger }),

@@ -97,7 +97,7 @@ export class Sweeper {
         detail: null,
       });
       if (!moved) return;
-      await transaction.record({
+      transaction.record({
         kind: 'outcome.recorded',
         ...subjectOf(request),
         actor: SYSTEM_ACTOR,
