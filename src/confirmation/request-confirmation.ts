@@ -53,26 +53,20 @@ export const createConfirmationGate = (ports: GatePorts): ConfirmationGate => ({
     const stored = await ports.ledger.transact((transaction) =>
       store(transaction, call, match.policy, ports),
     );
+    // Read outside the transaction: as many callers at once as there are connections would wait for each other.
+    if (stored === null) return repeated(context, ports);
     // The asker's time was over, or its run cancelled, during the commit: nobody should decide about it any more.
-    if (stored.created !== null && call.signal.aborted) {
+    if (call.signal.aborted) {
       await cancel({ id: stored.created, actor: { type: 'system' }, reason: 'the call was given up' }, ports);
     }
     return stored.answer;
   },
 });
 
-/** `created` is null where an earlier request answers the same Idempotency-Key. */
 interface Stored {
   readonly answer: GateAnswer;
-  readonly created: ConfirmationId | null;
+  readonly created: ConfirmationId;
 }
-
-      store(transaction, context, match.policy, ports),
-    );
-    // Read outside the transaction: as many callers at once as there are connections would wait for each other.
-    return stored ?? repeated(context, ports);
-  },
-});
 
 /** Null where this Idempotency-Key has its request already. */
 async function store(
@@ -80,11 +74,7 @@ async function store(
   { context, signal }: GatedCall,
   policy: DecidingPolicy,
   ports: GatePorts,
-): Promise<Stored> {
-  const facts = newConfirmation(context, policy, ports);
-  const request = await transaction.insert(facts);
-  if (!request) return { answer: await repeated(facts, ports), created: null };
-): Promise<GateAnswer | null> {
+): Promise<Stored | null> {
   const facts = newConfirmation(context, policy, ports);
   const request = await transaction.insert(facts);
   if (!request) return null;
