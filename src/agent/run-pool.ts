@@ -30,7 +30,6 @@ export class RunPool {
   readonly #logger: AgentLogger;
   readonly #work: (record: RunRecord, stop: AbortController) => Promise<RunEnd>;
   readonly #abandon: (record: RunRecord) => Promise<void>;
-  readonly #onFinished: (record: RunRecord, end: RunEnd) => Promise<void>;
   /** Nobody else can have the database open: every other process is dead. */
   readonly #exclusive: boolean;
   readonly #active = new Map<RunId, ActiveRun>();
@@ -48,9 +47,8 @@ export class RunPool {
     readonly logger: AgentLogger;
     readonly exclusive: boolean;
     readonly work: (record: RunRecord, stop: AbortController) => Promise<RunEnd>;
-    /** Withdraws what a run that will not go on still asks of people. */
+    /** Brings the open calls of a run that will not go on to their ends. */
     readonly abandon: (record: RunRecord) => Promise<void>;
-    readonly onFinished: (record: RunRecord, end: RunEnd) => Promise<void>;
   }) {
     this.#owner = input.owner;
     this.#store = input.store;
@@ -59,7 +57,6 @@ export class RunPool {
     this.#exclusive = input.exclusive;
     this.#work = input.work;
     this.#abandon = input.abandon;
-    this.#onFinished = input.onFinished;
   }
 
   get owner(): string {
@@ -124,18 +121,9 @@ export class RunPool {
 
   async #workOn(record: RunRecord, stop: AbortController): Promise<void> {
     try {
-      await this.#finish(record, await this.#work(record, stop));
+      await record.finish(await this.#work(record, stop));
     } catch (error) {
       await this.#leave(record, stop, error);
-    }
-  }
-
-  async #finish(record: RunRecord, end: RunEnd): Promise<void> {
-    await record.finish(end);
-    try {
-      await this.#onFinished(record, end);
-    } catch (error) {
-      this.#logger.error({ err: error, run: record.run }, 'the end of a run is not on the audit log');
     }
   }
 
@@ -144,7 +132,7 @@ export class RunPool {
     if (error instanceof LeaseLost) return;
     try {
       if (error instanceof RunStop && error.kind === 'cancelled') {
-        await this.#finish(record, { status: 'cancelled', output: null, error: null });
+        await record.finish({ status: 'cancelled', output: null, error: null });
         return;
       }
       if (error instanceof RunStop && this.#stopping) {
@@ -166,8 +154,7 @@ export class RunPool {
       return;
     }
     await this.#abandon(record);
-    await this.#finish(
-      record,
+    await record.finish(
       failedRun('interrupted', `The service met a fault ${MAX_FAULTS} times while it worked on this run.`),
     );
   }
@@ -202,7 +189,11 @@ export class RunPool {
   async #takeOver(): Promise<void> {
     for (;;) {
       if (this.#stopping) return;
-      const leases = await this.#store.takeOver({ owner: this.#owner, limit: TAKE_OVER_AT_ONCE });
+      const leases = await this.#store.takeOver({
+        owner: this.#owner,
+        limit: TAKE_OVER_AT_ONCE,
+        working: [...this.#active.keys(), ...this.#toRelease.keys()],
+      });
       for (const lease of leases) this.begin(lease);
       if (leases.length < TAKE_OVER_AT_ONCE) return;
     }

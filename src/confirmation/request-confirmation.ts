@@ -1,8 +1,9 @@
 import type { ChannelAddress } from '../channel/channel.ts';
 import { CountersignError } from '../errors.ts';
 import type { HookContext } from '../hook/hook-context.ts';
-import { type ChannelId, channelId, newConfirmationId, type PersonId } from '../ids.ts';
+import { type ChannelId, type ConfirmationId, channelId, newConfirmationId, type PersonId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
+import { cancel } from './cancel.ts';
 import type { ConfirmationRequest, DecisiveField, PersonRef } from './confirmation-request.ts';
 import { subjectOf } from './decision-event.ts';
 import { digestOf, verificationCodeOf } from './digest.ts';
@@ -50,25 +51,35 @@ export const createConfirmationGate = (ports: GatePorts): ConfirmationGate => ({
     }
     if (context.metadata.evaluation) return { kind: 'stubbed' };
     const stored = await ports.ledger.transact((transaction) =>
-      store(transaction, context, match.policy, ports),
+      store(transaction, call, match.policy, ports),
     );
     // Read outside the transaction: as many callers at once as there are connections would wait for each other.
-    return stored ?? repeated(context, ports);
+    if (stored === null) return repeated(context, ports);
+    // The asker's time was over, or its run cancelled, during the commit: nobody should decide about it any more.
+    if (call.signal.aborted) {
+      await cancel({ id: stored.created, actor: { type: 'system' }, reason: 'the call was given up' }, ports);
+    }
+    return stored.answer;
   },
 });
 
-/** Null where this Idempotency-Key has its request already. */
+interface Stored {
+  readonly answer: GateAnswer;
+  readonly created: ConfirmationId;
+}
+
+/** Null where an earlier request answers the same Idempotency-Key. */
 async function store(
   transaction: LedgerTransaction,
-  context: HookContext,
+  { context, signal }: GatedCall,
   policy: DecidingPolicy,
   ports: GatePorts,
-): Promise<GateAnswer | null> {
+): Promise<Stored | null> {
   const facts = newConfirmation(context, policy, ports);
   const request = await transaction.insert(facts);
   if (!request) return null;
 
-  await transaction.record({
+  transaction.record({
     kind: 'confirmation.requested',
     ...subjectOf(request),
     actor: { type: 'agent', id: request.agent, name: request.agent },
@@ -78,14 +89,14 @@ async function store(
   if (eligible < policy.quorum) {
     const reason = `${eligible} of the approvers could decide this, and the policy ${policy.id} asks for ${policy.quorum}.`;
     await closeUndeliverableInside(transaction, { id: request.id, reason });
+    const message = 'Nobody could be asked: too few people may decide this call. It was not executed.';
     return {
-      kind: 'denied',
-      code: 'undeliverable',
-      message: 'Nobody could be asked: too few people may decide this call. It was not executed.',
-      confirmationId: request.id,
+      answer: { kind: 'denied', code: 'undeliverable', message, confirmationId: request.id },
+      created: request.id,
     };
   }
-  return { kind: 'pending', confirmationId: request.id };
+  signal.throwIfAborted();
+  return { answer: { kind: 'pending', confirmationId: request.id }, created: request.id };
 }
 
 function newConfirmation(context: HookContext, policy: DecidingPolicy, ports: GatePorts): NewConfirmation {

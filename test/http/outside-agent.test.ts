@@ -27,6 +27,7 @@ describe.each(DATABASES)('an outside agent, on $name', ({ open }) => {
     neighbours.authorize = async (call) => {
       const answer = await core.gate.ask({
         confirmationForAll: false,
+        signal: new AbortController().signal,
         context: {
           toolName: call.tool,
           toolArgs: call.args,
