@@ -93,7 +93,9 @@ const BEHAVIOURS: Record<string, (response: ServerResponse, body: string) => voi
   },
   '/prototype': (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
-    response.end('{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"ok":"10.00"}');
+    response.end(
+      '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"ok":"10.00"}',
+    );
   },
   '/empty': (response) => {
     response.writeHead(204);
