@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noThenProperty: a hostile hook answers with whatever it likes.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Run } from '../../src/agent/run.ts';
@@ -31,7 +32,6 @@ const HOSTILE = [
         readonly name = 'before';
         readonly onError = 'continue';
         override readonly timeoutMs = 200;
-        // biome-ignore lint/suspicious/useAwait: a hostile hook answers as it likes.
         override execute(context: HookContext) {
           return acts.before(context) as never;
         }
