@@ -30,33 +30,32 @@ async function cancelInside(input: CancelInput, transaction: LedgerTransaction):
   if (request.status === 'approved') {
     if (request.execution.status === 'revoked') return { kind: 'cancelled', request };
     if (request.execution.status !== 'unclaimed') return { kind: 'already-decided', request };
-    await transaction.moveExecution(request.id, {
+    const revoked = await transaction.moveExecution(request.id, {
       from: 'unclaimed',
       to: 'revoked',
       source: null,
       detail: input.reason ?? 'cancelled',
     });
-    await transaction.record({
+    transaction.record({
       kind: 'grant.revoked',
       ...subjectOf(request),
       actor: auditActorOf(input.actor),
       data: { detail: input.reason ?? 'cancelled', argsDigest: request.argsDigest },
     });
-    return { kind: 'cancelled', request: await transaction.read(request.id) };
+    return { kind: 'cancelled', request: revoked ?? request };
   }
   if (request.status !== 'pending') return { kind: 'already-decided', request };
   if (locked.late) return { kind: 'already-decided', request: await expireInside(transaction, request.id) };
 
   const by = input.actor.type === 'person' ? input.actor.person : null;
-  const closed = await transaction.close(request.id, {
+  const after = await transaction.close(request.id, {
     status: 'cancelled',
     by,
     reason: input.reason,
     code: 'cancelled',
   });
-  if (!closed) throw new DeadlinePassed(request.id);
-  const after = await transaction.read(request.id);
-  await transaction.record({ ...decided(after, null), actor: auditActorOf(input.actor) });
+  if (!after) throw new DeadlinePassed(request.id);
+  transaction.record({ ...decided(after, null), actor: auditActorOf(input.actor) });
   return { kind: 'cancelled', request: after };
 }
 

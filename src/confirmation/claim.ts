@@ -26,39 +26,37 @@ export function claim(
     const refusal = refusalOf(input, locked);
     if (refusal !== null) return refuse(input, transaction, request, refusal, null);
     if (locked.window === 'over') {
-      await lapseInside(transaction, request);
-      return refuse(input, transaction, await transaction.read(request.id), 'lapsed', null);
+      return refuse(input, transaction, await lapseInside(transaction, request), 'lapsed', null);
     }
     const revocation = revocationOf(locked, controls, ports.toolFacts);
     if (revocation !== null) {
-      await transaction.moveExecution(request.id, {
+      const revoked = await transaction.moveExecution(request.id, {
         from: 'unclaimed',
         to: 'revoked',
         source: null,
         detail: revocation,
       });
-      await transaction.record({
+      transaction.record({
         kind: 'grant.revoked',
         ...subjectOf(request),
         actor: auditActorOf(input.actor),
         data: { detail: revocation, argsDigest: request.argsDigest },
       });
-      return refuse(input, transaction, await transaction.read(request.id), 'revoked', revocation);
+      return refuse(input, transaction, revoked ?? request, 'revoked', revocation);
     }
 
     const claimed = await transaction.claim(request.id, request.argsDigest);
     if (!claimed) {
       // Only the clock can have moved on under the lock: the window closed between the two statements.
-      await lapseInside(transaction, request);
-      return refuse(input, transaction, await transaction.read(request.id), 'lapsed', null);
+      return refuse(input, transaction, await lapseInside(transaction, request), 'lapsed', null);
     }
-    await transaction.record({
+    transaction.record({
       kind: 'grant.claimed',
       ...subjectOf(request),
       actor: auditActorOf(input.actor),
       data: { argsDigest: request.argsDigest, sendBy: claimed.sendBy.toISOString() },
     });
-    return { kind: 'claimed', request: await transaction.read(request.id), ...claimed };
+    return { kind: 'claimed', ...claimed };
   });
 }
 
@@ -96,14 +94,14 @@ function revocationOf(
   return null;
 }
 
-async function refuse(
+function refuse(
   input: ClaimInput,
   transaction: LedgerTransaction,
   request: ConfirmationRequest,
   code: RefusalCode,
   detail: string | null,
-): Promise<ClaimOutcome> {
-  await transaction.record({
+): ClaimOutcome {
+  transaction.record({
     kind: 'grant.refused',
     ...subjectOf(request),
     actor: auditActorOf(input.actor),
@@ -112,22 +110,23 @@ async function refuse(
   return { kind: 'refused', code, request, detail };
 }
 
-/** Ends a grant that was not used in time, with its event. */
+/** Ends a grant that was not used in time, with its event, and gives the request back as it is then. */
 export async function lapseInside(
   transaction: LedgerTransaction,
   request: ConfirmationRequest,
-): Promise<void> {
-  const moved = await transaction.moveExecution(request.id, {
+): Promise<ConfirmationRequest> {
+  const lapsed = await transaction.moveExecution(request.id, {
     from: 'unclaimed',
     to: 'lapsed',
     source: null,
     detail: null,
   });
-  if (!moved) return;
-  await transaction.record({
+  if (!lapsed) return request;
+  transaction.record({
     kind: 'grant.lapsed',
     ...subjectOf(request),
     actor: { type: 'system', id: 'countersign', name: 'Countersign' },
     data: { argsDigest: request.argsDigest },
   });
+  return lapsed;
 }

@@ -47,7 +47,7 @@ async function decideInside(
   const person = people.byId(input.person);
   const refusal = refusalOf(input, request, person);
   if (refusal !== null) {
-    await transaction.record(refusedVote(input, request, person, refusal));
+    transaction.record(refusedVote(input, request, person, refusal));
     return { kind: 'refused', code: refusal, request };
   }
   if (person === null) throw new Error('A person who is not in the directory passed the check of rights');
@@ -67,7 +67,7 @@ async function decideInside(
     argsDigest: request.argsDigest,
   });
   const approvals = approvalsAfter(request, input, people);
-  await transaction.record({
+  transaction.record({
     kind: 'vote.cast',
     ...subjectOf(request),
     actor: actorOf(by),
@@ -83,7 +83,7 @@ async function decideInside(
   });
 
   const closes = input.verdict === 'reject' || approvals >= request.policy.quorum;
-  const changed = closes
+  const after = closes
     ? await transaction.close(request.id, {
         status: input.verdict === 'reject' ? 'rejected' : 'approved',
         by,
@@ -91,10 +91,8 @@ async function decideInside(
         code: input.verdict === 'reject' ? 'rejected' : 'approved',
       })
     : await transaction.touch(request.id);
-  if (!changed) throw new DeadlinePassed(request.id);
-
-  const after = await transaction.read(request.id);
-  if (after.status !== 'pending') await transaction.record(decided(after, channel));
+  if (!after) throw new DeadlinePassed(request.id);
+  if (after.status !== 'pending') transaction.record(decided(after, channel));
   return { kind: 'recorded', request: after, closed: closes };
 }
 

@@ -11,10 +11,8 @@ export async function expireInside(
   transaction: LedgerTransaction,
   id: ConfirmationId,
 ): Promise<ClosedConfirmationRequest> {
-  const closed = await transaction.close(id, { status: 'expired', by: null, reason: null, code: 'expired' });
-  const request = await transaction.read(id);
-  if (request.status === 'pending')
-    throw new Error(`Confirmation ${id} is past its deadline and does not expire`);
-  if (closed) await transaction.record(decided(request, null));
+  const request = await transaction.close(id, { status: 'expired', by: null, reason: null, code: 'expired' });
+  if (!request) throw new Error(`Confirmation ${id} is past its deadline and does not expire`);
+  transaction.record(decided(request, null));
   return request;
 }

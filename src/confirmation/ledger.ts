@@ -51,26 +51,27 @@ export interface LedgerTransaction {
   /** Stores a pending request with its deliveries; null where this Idempotency-Key already has one. */
   insert(request: NewConfirmation): Promise<ConfirmationRequest | null>;
   addVote(vote: NewVote): Promise<void>;
-  /** Marks that what cards show has changed. False, and nothing changed, unless pending and in time. */
-  touch(id: ConfirmationId): Promise<boolean>;
+  /** Marks that what cards show has changed. Null, and nothing changed, unless pending and in time. */
+  touch(id: ConfirmationId): Promise<ConfirmationRequest | null>;
   /**
-   * Closes a pending request. False, and nothing changed, where it is not pending, or the clock no longer allows it:
-   * `expired` only at or after the deadline, everything else only before.
+   * Closes a pending request and gives it back closed. Null, and nothing changed, where it is not pending, or the
+   * clock no longer allows it: `expired` only at or after the deadline, everything else only before.
    */
-  close(id: ConfirmationId, decision: NewDecision): Promise<boolean>;
+  close(id: ConfirmationId, decision: NewDecision): Promise<ClosedConfirmationRequest | null>;
   /** Uses the grant up. Null, and nothing changed, unless approved, unclaimed, inside its window and of this digest. */
-  claim(
-    id: ConfirmationId,
-    argsDigest: string,
-  ): Promise<{ readonly executeBy: Date; readonly sendBy: Date } | null>;
-  /** Moves the execution on; false, and nothing changed, unless it is in `from` now. */
-  moveExecution(id: ConfirmationId, move: ExecutionMove): Promise<boolean>;
+  claim(id: ConfirmationId, argsDigest: string): Promise<ClaimedGrant | null>;
+  /** Moves the execution on; null, and nothing changed, unless it is in `from` now. */
+  moveExecution(id: ConfirmationId, move: ExecutionMove): Promise<ConfirmationRequest | null>;
   /** Whether no card of the request stands, or may stand, in any chat; none can be sent before this ends. */
   reachedNobody(id: ConfirmationId): Promise<boolean>;
-  /** The request as this transaction sees it now. */
-  read(id: ConfirmationId): Promise<ConfirmationRequest>;
-  /** Puts an event on the record, in this transaction. */
-  record(event: NewAuditEvent): Promise<void>;
+  /** Puts an event on the record: all of a transaction are written together, right before it commits. */
+  record(event: NewAuditEvent): void;
+}
+
+export interface ClaimedGrant {
+  readonly request: ConfirmationRequest;
+  readonly executeBy: Date;
+  readonly sendBy: Date;
 }
 
 export interface GateControls {

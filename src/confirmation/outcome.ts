@@ -26,28 +26,33 @@ export function recordOutcome(
     switch (execution.status) {
       case 'claimed':
         break;
+      case 'unknown':
+        // Given up by time alone. The run's own executor has the answer after all, from before it was taken over.
+        if (execution.source === 'timeout' && sameRun && input.status !== 'unknown') break;
+        return input.status === 'unknown'
+          ? { kind: 'recorded', request }
+          : { kind: 'refused', code: 'outcome_recorded', request };
       case 'succeeded':
       case 'failed':
-      case 'unknown':
         return execution.status === input.status
           ? { kind: 'recorded', request }
           : { kind: 'refused', code: 'outcome_recorded', request };
       default:
         return { kind: 'refused', code: 'not_claimed', request };
     }
-    await transaction.moveExecution(request.id, {
-      from: 'claimed',
+    const ended = await transaction.moveExecution(request.id, {
+      from: execution.status,
       to: input.status,
       source: input.actor.type === 'run' ? 'executor' : 'agent',
       detail,
     });
-    await transaction.record({
+    transaction.record({
       kind: 'outcome.recorded',
       ...subjectOf(request),
       actor: auditActorOf(input.actor),
       data: { status: input.status, detail, argsDigest: request.argsDigest },
     });
-    return { kind: 'recorded', request: await transaction.read(request.id) };
+    return { kind: 'recorded', request: ended ?? request };
   });
 }
 
@@ -72,19 +77,19 @@ export function settle(
       return { kind: 'refused', code: 'not_unknown', request };
     }
     const detail = storable(input.detail);
-    await transaction.moveExecution(request.id, {
+    const settled = await transaction.moveExecution(request.id, {
       from: 'unknown',
       to: input.status,
       source: 'settlement',
       detail,
     });
-    await transaction.record({
+    transaction.record({
       kind: 'outcome.settled',
       ...subjectOf(request),
       actor: actorOf(person),
       data: { status: input.status, detail, person: person.id, argsDigest: request.argsDigest },
     });
-    return { kind: 'settled', request: await transaction.read(request.id) };
+    return { kind: 'settled', request: settled ?? request };
   });
 }
 

@@ -9,7 +9,7 @@ import { subjectOf } from './decision-event.ts';
 import { digestOf, verificationCodeOf } from './digest.ts';
 import type { FrozenPolicy } from './frozen-policy.ts';
 import type { ConfirmationGate, GateAnswer, GatedCall } from './gate.ts';
-import { valueAt } from './json-pointer.ts';
+import { pointerOf, valueAt } from './json-pointer.ts';
 import type { ConfirmationLedger, LedgerTransaction, NewConfirmation } from './ledger.ts';
 import type { PersonDirectory } from './person-directory.ts';
 import type { DecidingPolicy, PolicyEvaluator } from './policy-evaluator.ts';
@@ -53,31 +53,33 @@ export const createConfirmationGate = (ports: GatePorts): ConfirmationGate => ({
     const stored = await ports.ledger.transact((transaction) =>
       store(transaction, call, match.policy, ports),
     );
+    // Read outside the transaction: as many callers at once as there are connections would wait for each other.
+    if (stored === null) return repeated(context, ports);
     // The asker's time was over, or its run cancelled, during the commit: nobody should decide about it any more.
-    if (stored.created !== null && call.signal.aborted) {
+    if (call.signal.aborted) {
       await cancel({ id: stored.created, actor: { type: 'system' }, reason: 'the call was given up' }, ports);
     }
     return stored.answer;
   },
 });
 
-/** `created` is null where an earlier request answers the same Idempotency-Key. */
 interface Stored {
   readonly answer: GateAnswer;
-  readonly created: ConfirmationId | null;
+  readonly created: ConfirmationId;
 }
 
+/** Null where this Idempotency-Key has its request already. */
 async function store(
   transaction: LedgerTransaction,
   { context, signal }: GatedCall,
   policy: DecidingPolicy,
   ports: GatePorts,
-): Promise<Stored> {
+): Promise<Stored | null> {
   const facts = newConfirmation(context, policy, ports);
   const request = await transaction.insert(facts);
-  if (!request) return { answer: await repeated(facts, ports), created: null };
+  if (!request) return null;
 
-  await transaction.record({
+  transaction.record({
     kind: 'confirmation.requested',
     ...subjectOf(request),
     actor: { type: 'agent', id: request.agent, name: request.agent },
@@ -137,13 +139,14 @@ function newConfirmation(context: HookContext, policy: DecidingPolicy, ports: Ga
 }
 
 /** The same Idempotency-Key came at the same moment, and the other one was first. */
-async function repeated(facts: NewConfirmation, ports: GatePorts): Promise<GateAnswer> {
-  const { apiKeyId, idempotencyKey } = facts;
-  if (apiKeyId === null || idempotencyKey === null)
-    throw new Error(`Confirmation ${facts.id} could not be stored`);
-  const existing = await ports.ledger.findByIdempotencyKey(apiKeyId, idempotencyKey);
-  if (!existing) throw new Error(`Confirmation ${facts.id} could not be stored`);
-  if (existing.bodyDigest !== facts.bodyDigest) {
+async function repeated(context: HookContext, ports: GatePorts): Promise<GateAnswer> {
+  const { apiKeyId = null, idempotencyKey = null, bodyDigest = null } = context.metadata.ask ?? {};
+  const existing =
+    apiKeyId === null || idempotencyKey === null
+      ? null
+      : await ports.ledger.findByIdempotencyKey(apiKeyId, idempotencyKey);
+  if (!existing) throw new Error(`The call of ${context.toolName} could not be stored`);
+  if (existing.bodyDigest !== bodyDigest) {
     throw new CountersignError('idempotency_conflict', 'This Idempotency-Key was used with another body.');
   }
   return { kind: 'pending', confirmationId: existing.id };
@@ -172,19 +175,34 @@ function addressOf(channel: ChannelId, ports: GatePorts): ChannelAddress {
   return address;
 }
 
-/** What the tool's configuration names; else the usual three, where the call has them as plain values. */
-function decisiveFieldsOf(context: HookContext, toolFacts: ToolFacts): readonly DecisiveField[] {
-  const configured = toolFacts.decisiveFieldsOf(context.toolName);
+/**
+ * What the tool's configuration names. Where it names nothing, the usual three, if the call is plainly a payment: has
+ * an amount and a payee. Of any other call nobody can say what decides, so every argument does: a command or an
+ * address must not be cut from a card that still approves.
+ */
+function decisiveFieldsOf(
+  { toolName, toolArgs }: HookContext,
+  toolFacts: ToolFacts,
+): readonly DecisiveField[] {
+  const configured = toolFacts.decisiveFieldsOf(toolName);
   if (configured.length > 0) return configured;
-  const usual: DecisiveField[] = [
-    { role: 'amount', pointer: '/amount' },
-    { role: 'currency', pointer: '/currency' },
-    { role: 'payee', pointer: '/payee' },
-  ];
-  return usual.filter(({ pointer }) =>
-    ['string', 'number'].includes(typeof valueAt(context.toolArgs, pointer)),
+  const usual = USUALLY_DECISIVE.filter(({ pointer }) =>
+    ['string', 'number'].includes(typeof valueAt(toolArgs, pointer)),
   );
+  if (['amount', 'payee'].every((role) => usual.some((field) => field.role === role))) return usual;
+  const others = Object.keys(toolArgs)
+    .map((key): DecisiveField => ({ role: 'other', pointer: pointerOf(key) }))
+    .filter(({ pointer }) => !usual.some((field) => field.pointer === pointer));
+  // Too many for lines of their own: the whole of them in one.
+  return others.length > MOST_DECISIVE ? [{ role: 'other', pointer: '' }] : [...usual, ...others];
 }
+
+const MOST_DECISIVE = 25;
+const USUALLY_DECISIVE: readonly DecisiveField[] = [
+  { role: 'amount', pointer: '/amount' },
+  { role: 'currency', pointer: '/currency' },
+  { role: 'payee', pointer: '/payee' },
+];
 
 const eligibleApprovers = (facts: NewConfirmation, people: PersonDirectory): number =>
   facts.approvers.filter(

@@ -29,6 +29,6 @@ export async function closeUndeliverableInside(
     reason: input.reason,
     code: 'undeliverable',
   });
-  if (closed) await transaction.record(decided(await transaction.read(input.id), null));
-  return closed;
+  if (closed) transaction.record(decided(closed, null));
+  return closed !== null;
 }

@@ -53,6 +53,7 @@ export class AuditSequencer {
     const { notifier } = this.#database;
     this.#unsubscribe = [
       notifier.subscribe('audit', () => this.#wake()),
+      notifier.subscribe('confirmation', () => this.#wake()),
       notifier.onReconnect(() => this.#wake()),
     ];
     this.#wake();

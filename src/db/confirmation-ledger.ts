@@ -2,7 +2,7 @@ import { and, eq } from 'drizzle-orm';
 import type { ConfirmationLedger } from '../confirmation/ledger.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { readClosed, readConfirmations, readDue, readPage } from './confirmation-reads.ts';
-import { createLedgerTransaction } from './confirmation-transaction.ts';
+import { openLedgerTransaction } from './confirmation-transaction.ts';
 import type { Database } from './database.ts';
 import { confirmations } from './schema/confirmations.ts';
 
@@ -17,11 +17,8 @@ export function createConfirmationLedger(input: {
 
   async function notifyAfterCommit(changed: ReadonlySet<ConfirmationId>) {
     try {
-      for (const id of changed) {
-        await notifier.notify('confirmation', id);
-        await notifier.notify('delivery', id);
-        await notifier.notify('audit', id);
-      }
+      // One notification wakes waiters, delivery workers and the sequencer alike.
+      for (const id of changed) await notifier.notify('confirmation', id);
     } catch (error) {
       onNotifyFailed(error);
     }
@@ -44,7 +41,12 @@ export function createConfirmationLedger(input: {
     due: (limit) => readDue(connection, limit),
     async transact(work) {
       const changed = new Set<ConfirmationId>();
-      const result = await database.transaction((inside) => work(createLedgerTransaction(inside, changed)));
+      const result = await database.transaction(async (inside) => {
+        const { transaction, flush } = openLedgerTransaction(inside, changed);
+        const outcome = await work(transaction);
+        await flush();
+        return outcome;
+      });
       if (changed.size > 0) await notifyAfterCommit(changed);
       return result;
     },

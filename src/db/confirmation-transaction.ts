@@ -1,12 +1,14 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { and, eq, ne, type SQL, sql } from 'drizzle-orm';
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import { v7 as uuidv7 } from 'uuid';
-import type { LedgerTransaction, LockedRequest } from '../confirmation/ledger.ts';
+import type { NewAuditEvent } from '../audit/audit-event.ts';
+import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
+import type { LedgerTransaction } from '../confirmation/ledger.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { appendAuditEvents } from './audit-store.ts';
 import { insertConfirmation } from './confirmation-insert.ts';
-import { readConfirmations } from './confirmation-reads.ts';
-import { confirmationOf, type VoteRow } from './confirmation-row.ts';
+import { lockConfirmation } from './confirmation-lock.ts';
+import { type ConfirmationRow, confirmationOf, type VoteRow } from './confirmation-row.ts';
 import type { Connection } from './database.ts';
 import { reachedNobody, wantVersion } from './delivery-store.ts';
 import { confirmations, gateControls, votes } from './schema/confirmations.ts';
@@ -24,34 +26,39 @@ const IN_TIME = sql`${NOW} < ${confirmations.decideBy}`;
 const OVERDUE = sql`${NOW} >= ${confirmations.decideBy}`;
 const NEXT_VERSION = sql`${confirmations.version} + 1`;
 
-/** The ledger's statements on one open transaction. Ids that changed are collected for the notification. */
-export function createLedgerTransaction(
+/**
+ * The ledger's statements on one open transaction. Ids that changed are collected for the notification; events are
+ * collected for `flush`, which writes them in one go and has to run before the commit.
+ */
+export function openLedgerTransaction(
   connection: Connection,
   changed: Set<ConfirmationId>,
-): LedgerTransaction {
+): { readonly transaction: LedgerTransaction; flush(): Promise<void> } {
+  const events: NewAuditEvent[] = [];
+  /** Of requests that this transaction holds: nobody else can add to them. */
+  const heldVotes = new Map<string, VoteRow[]>();
+
   /** One guarded UPDATE; the cards of the request follow in the same transaction. */
   async function guardedUpdate(
     id: ConfirmationId,
     set: PgUpdateSetSource<typeof confirmations>,
     guard: SQL | undefined,
-  ): Promise<{ readonly executeBy: Date | null; readonly sendBy: Date | null } | null> {
-    const [row] = await connection
+  ): Promise<{ readonly row: ConfirmationRow; readonly request: ConfirmationRequest } | null> {
+    const held = heldVotes.get(id);
+    if (!held) throw new Error(`Confirmation ${id} is changed without being locked`);
+    const [updated] = await connection
       .update(confirmations)
       .set({ ...set, version: NEXT_VERSION })
       .from(ONE_READING)
       .where(and(eq(confirmations.id, id), guard))
-      .returning({
-        version: confirmations.version,
-        executeBy: confirmations.executeBy,
-        sendBy: confirmations.sendBy,
-      });
-    if (!row) return null;
-    await wantVersion(connection, id, row.version);
+      .returning({ row: confirmations });
+    if (!updated) return null;
+    await wantVersion(connection, id, updated.row.version);
     changed.add(id);
-    return row;
+    return { row: updated.row, request: confirmationOf(updated.row, held) };
   }
 
-  return {
+  const transaction: LedgerTransaction = {
     async lockControls() {
       const [row] = await connection
         .select({
@@ -64,31 +71,42 @@ export function createLedgerTransaction(
       return row;
     },
 
-    lock: (id) => lockRequest(connection, id),
+    async lock(id) {
+      const locked = await lockConfirmation(connection, id);
+      if (!locked) return null;
+      heldVotes.set(id, [...locked.votes]);
+      return locked.request;
+    },
 
     async insert(request) {
       const inserted = await insertConfirmation(connection, request);
       if (!inserted) return null;
+      heldVotes.set(request.id, []);
       changed.add(request.id);
       return confirmationOf(inserted, []);
     },
 
     async addVote(vote) {
-      await connection.insert(votes).values({
-        id: uuidv7(),
-        confirmationId: vote.confirmationId,
-        personId: vote.person.id,
-        personName: vote.person.name,
-        verdict: vote.verdict,
-        reason: vote.reason,
-        channel: vote.channel,
-        argsDigest: vote.argsDigest,
-        at: sql`date_trunc('milliseconds', clock_timestamp())` as unknown as Date,
-      });
+      const [added] = await connection
+        .insert(votes)
+        .values({
+          id: uuidv7(),
+          confirmationId: vote.confirmationId,
+          personId: vote.person.id,
+          personName: vote.person.name,
+          verdict: vote.verdict,
+          reason: vote.reason,
+          channel: vote.channel,
+          argsDigest: vote.argsDigest,
+          at: sql`date_trunc('milliseconds', clock_timestamp())` as unknown as Date,
+        })
+        .returning();
+      if (added) heldVotes.get(vote.confirmationId)?.push(added);
     },
 
     async touch(id) {
-      return (await guardedUpdate(id, {}, and(eq(confirmations.status, 'pending'), IN_TIME))) !== null;
+      const updated = await guardedUpdate(id, {}, and(eq(confirmations.status, 'pending'), IN_TIME));
+      return updated?.request ?? null;
     },
 
     async close(id, decision) {
@@ -107,11 +125,12 @@ export function createLedgerTransaction(
           : null,
       };
       const inTime = decision.status === 'expired' ? OVERDUE : IN_TIME;
-      return (await guardedUpdate(id, set, and(eq(confirmations.status, 'pending'), inTime))) !== null;
+      const updated = await guardedUpdate(id, set, and(eq(confirmations.status, 'pending'), inTime));
+      return updated && updated.request.status !== 'pending' ? updated.request : null;
     },
 
     async claim(id, argsDigest) {
-      const row = await guardedUpdate(
+      const updated = await guardedUpdate(
         id,
         { executionStatus: 'claimed', claimedAt: STAMP, sendBy: sql`${STAMP} + ${SEND_WITHIN}` },
         and(
@@ -122,7 +141,8 @@ export function createLedgerTransaction(
           sql`${NOW} < ${confirmations.executeBy}`,
         ),
       );
-      return row?.executeBy && row.sendBy ? { executeBy: row.executeBy, sendBy: row.sendBy } : null;
+      const { executeBy, sendBy } = updated?.row ?? {};
+      return updated && executeBy && sendBy ? { request: updated.request, executeBy, sendBy } : null;
     },
 
     async moveExecution(id, move) {
@@ -132,47 +152,15 @@ export function createLedgerTransaction(
         executionDetail: move.detail,
         executionSource: move.source,
       };
-      return (await guardedUpdate(id, set, eq(confirmations.executionStatus, move.from))) !== null;
+      const guard = and(ne(confirmations.status, 'pending'), eq(confirmations.executionStatus, move.from));
+      const updated = await guardedUpdate(id, set, guard);
+      return updated?.request ?? null;
     },
 
     reachedNobody: (id) => reachedNobody(connection, id),
 
-    async read(id) {
-      const [request] = await readConfirmations(connection, eq(confirmations.id, id));
-      if (!request) throw new Error(`Confirmation ${id} has gone`);
-      return request;
-    },
-
-    record: (event) => appendAuditEvents(connection, [event]),
+    record: (event) => void events.push(event),
   };
-}
 
-async function lockRequest(connection: Connection, id: ConfirmationId): Promise<LockedRequest | null> {
-  const [row] = await connection.select().from(confirmations).where(eq(confirmations.id, id)).for('update');
-  if (!row) return null;
-  // A statement of its own: only after the lock was granted does the clock count, and are the votes complete.
-  const [after] = await connection
-    .select({
-      late: sql<boolean>`clock_timestamp() >= ${confirmations.decideBy}`,
-      window: sql<LockedRequest['window']>`case
-        when ${confirmations.executeBy} is null then 'none'
-        when clock_timestamp() < ${confirmations.executableFrom} then 'before'
-        when clock_timestamp() < ${confirmations.executeBy} then 'open'
-        else 'over' end`,
-    })
-    .from(confirmations)
-    .where(eq(confirmations.id, id));
-  const voteRows: VoteRow[] = await connection
-    .select()
-    .from(votes)
-    .where(eq(votes.confirmationId, id))
-    .orderBy(votes.at, votes.id);
-  if (!after) throw new Error(`Confirmation ${id} has gone while it was locked`);
-  return {
-    request: confirmationOf(row, voteRows),
-    late: after.late,
-    window: after.window,
-    toolWrites: row.toolWrites,
-    connector: row.connector,
-  };
+  return { transaction, flush: () => appendAuditEvents(connection, events.splice(0)) };
 }

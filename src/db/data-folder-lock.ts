@@ -5,7 +5,7 @@ import { join } from 'node:path';
 export class DataFolderInUse extends Error {
   constructor(folder: string, pid: number) {
     super(
-      `The data folder ${folder} is in use by process ${pid}. Stop that process, use another dataDir, or set \`database\` to a PostgreSQL URL to run several.`,
+      `The data folder ${folder} is in use by process ${pid}. Ask that process through its API, stop it, use another dataDir, or set \`database\` to a PostgreSQL URL to run several.`,
     );
     this.name = 'DataFolderInUse';
   }

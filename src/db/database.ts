@@ -28,6 +28,9 @@ export interface Notifier {
   readonly connected: boolean;
 }
 
-/** `confirmation`: it changed. `delivery`: one is due. `run`: it has a new event. `audit`: events to sequence. */
-export const TOPICS = ['confirmation', 'delivery', 'run', 'audit'] as const;
+/**
+ * `confirmation`: it changed, so its waiters, its cards and the record have work. `run`: it has a new event. `audit`:
+ * the record has a new event that belongs to neither.
+ */
+export const TOPICS = ['confirmation', 'run', 'audit'] as const;
 export type Topic = (typeof TOPICS)[number];

@@ -304,9 +304,8 @@ export class RunRecordStore implements RunRecord {
 
   async #transact(work: (transaction: Connection) => Promise<void>): Promise<void> {
     await this.#database.transaction(work);
-    // Only hints, after the commit: one that fails must not make a write that happened look as if it had not.
-    const { notifier } = this.#database;
-    await notifier.notify('run', this.run).catch(() => {});
+    // It is committed: a lost wake-up only delays whoever watches the run, until the next poll.
+    await this.#database.notifier.notify('run', this.run).catch(() => {});
   }
 
   /** The event is on the record; a lost wake-up only delays its number. */

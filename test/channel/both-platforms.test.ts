@@ -123,7 +123,7 @@ describe('a card in Slack and in Feishu', () => {
       }),
       channels,
       wakeUps: {
-        onDelivery: (run) => database.notifier.subscribe('delivery', run),
+        onDelivery: (run) => database.notifier.subscribe('confirmation', run),
         onReconnect: (run) => database.notifier.onReconnect(run),
       },
       closeUndeliverable: (input) => closeUndeliverable(input, core),

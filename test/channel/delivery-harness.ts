@@ -45,7 +45,7 @@ export function workerOn(
     }),
     channels,
     wakeUps: {
-      onDelivery: (run) => notifier.subscribe('delivery', run),
+      onDelivery: (run) => notifier.subscribe('confirmation', run),
       onReconnect: (run) => notifier.onReconnect(run),
     },
     closeUndeliverable: (input) => closeUndeliverable(input, core),
