@@ -5,6 +5,8 @@ import type { ArgumentsCheck } from './tool.ts';
 
 // Nothing is coerced, filled in or removed: what was approved is what the model said, to the letter.
 const OPTIONS = { strict: false, logger: false, ownProperties: true } as const;
+const draft07 = new Ajv(OPTIONS);
+const draft2020 = new Ajv2020(OPTIONS);
 
 /**
  * Compiles a tool's schema once, in the dialect that `$schema` names: 2020-12 where it names none, as tools are
@@ -22,10 +24,17 @@ export function compileArguments(parameters: JsonObject): (args: JsonObject) => 
 
 function compileIn(dialect: unknown, schema: JsonObject): ValidateFunction {
   if (dialect === undefined || isDialect(dialect, 'https://json-schema.org/draft/2020-12/schema')) {
-    return new Ajv2020(OPTIONS).compile(schema);
+    return compileOnce(draft2020, schema);
   }
-  if (isDialect(dialect, 'http://json-schema.org/draft-07/schema')) return new Ajv(OPTIONS).compile(schema);
+  if (isDialect(dialect, 'http://json-schema.org/draft-07/schema')) return compileOnce(draft07, schema);
   throw new Error(`$schema is ${JSON.stringify(dialect)}; known are draft-07 and 2020-12`);
+}
+
+/** The compiler keeps every schema that it ever saw, and each run of an agent with delegates brings one. */
+function compileOnce(compiler: Ajv | Ajv2020, schema: JsonObject): ValidateFunction {
+  const check = compiler.compile(schema);
+  compiler.removeSchema(schema);
+  return check;
 }
 
 const isDialect = (dialect: unknown, uri: string): boolean => dialect === uri || dialect === `${uri}#`;

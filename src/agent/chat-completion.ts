@@ -10,7 +10,7 @@ const toolCall = z.object({
   function: z
     .object({
       name: z.string().catch(''),
-      arguments: z.unknown(),
+      arguments: z.unknown().optional(),
     })
     .nullish()
     .catch(null),
@@ -21,7 +21,7 @@ const completion = z.object({
     .array(
       z.object({
         message: z.object({
-          content: z.unknown(),
+          content: z.unknown().optional(),
           tool_calls: z
             .array(toolCall.catch({ id: null, function: null }))
             .nullish()

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Clock } from '../clock.ts';
 import type { RunId } from '../ids.ts';
 import { failedRun } from './executor.ts';
@@ -108,6 +109,8 @@ export class RunPool {
       return;
     }
     const stop = new AbortController();
+    // Each call that waits listens, and a turn may hold many.
+    setMaxListeners(0, stop.signal);
     if (this.#stopping) stop.abort(new RunStop('suspended'));
     const record = this.#store.record(lease);
     const done = this.#workOn(record, stop).finally(() => this.#active.delete(lease.run));

@@ -34,6 +34,9 @@ export const CHAOS_ROWS: readonly ChaosRow[] = [
   foreignCard,
   changedAfterDisplay,
   oneClaim,
+  forgedFlood,
+  hostileArguments,
+  hostileContent,
   killedService,
   killedDatabase,
   restartedDatabase,
@@ -41,7 +44,4 @@ export const CHAOS_ROWS: readonly ChaosRow[] = [
   refusingDatabase,
   restartedWaits,
   manyDecided,
-  forgedFlood,
-  hostileArguments,
-  hostileContent,
 ];
