@@ -202,7 +202,11 @@ export class RunPool {
   async #takeOver(): Promise<void> {
     for (;;) {
       if (this.#stopping) return;
-      const leases = await this.#store.takeOver({ owner: this.#owner, limit: TAKE_OVER_AT_ONCE });
+      const leases = await this.#store.takeOver({
+        owner: this.#owner,
+        limit: TAKE_OVER_AT_ONCE,
+        working: [...this.#active.keys(), ...this.#toRelease.keys()],
+      });
       for (const lease of leases) this.begin(lease);
       if (leases.length < TAKE_OVER_AT_ONCE) return;
     }

@@ -44,8 +44,15 @@ export interface RunStore {
   cancelRequestedOf(owner: string): Promise<readonly RunId[]>;
   /** Prolongs the lease of a process on all its runs. */
   heartbeat(input: { readonly owner: string; readonly leaseMs: number }): Promise<void>;
-  /** Takes up to `limit` open runs that no living process works on. */
-  takeOver(input: { readonly owner: string; readonly limit: number }): Promise<readonly RunLease[]>;
+  /**
+   * Takes up to `limit` open runs that no living process works on. Among them are those that `owner` holds and, not
+   * being among `working`, does not know of: the answer to the statement that gave them to it was lost.
+   */
+  takeOver(input: {
+    readonly owner: string;
+    readonly limit: number;
+    readonly working: readonly RunId[];
+  }): Promise<readonly RunLease[]>;
   /** Ends the leases of all other processes: for a database that only one can open. */
   endOtherLeases(owner: string): Promise<void>;
   /** Ends the lease of a process that stops in order. */

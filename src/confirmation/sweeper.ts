@@ -24,7 +24,7 @@ export class Sweeper {
   constructor(input: {
     readonly ledger: ConfirmationLedger;
     readonly clock: Clock;
-    /** A sweep that failed; the next one tries again. */
+    /** A sweep, or one row of it, that failed; the next one tries again. */
     readonly onFailed: (error: unknown) => void;
   }) {
     this.#ledger = input.ledger;
@@ -50,10 +50,25 @@ export class Sweeper {
   /** One round; returns how many rows it moved. */
   async sweep(): Promise<number> {
     const due = await this.#ledger.due(BATCH);
-    for (const id of due.toExpire) await this.#expire(id);
-    for (const id of due.toLapse) await this.#lapse(id);
-    for (const id of due.toUnknown) await this.#giveUpOnOutcome(id);
-    return due.toExpire.length + due.toLapse.length + due.toUnknown.length;
+    let moved = 0;
+    const each = async (ids: readonly ConfirmationId[], move: (id: ConfirmationId) => Promise<void>) => {
+      for (const id of ids) if (await this.#moved(move(id))) moved += 1;
+    };
+    await each(due.toExpire, (id) => this.#expire(id));
+    await each(due.toLapse, (id) => this.#lapse(id));
+    await each(due.toUnknown, (id) => this.#giveUpOnOutcome(id));
+    return moved;
+  }
+
+  /** One row that cannot be moved, because somebody holds it or it is damaged, keeps none of the others waiting. */
+  async #moved(move: Promise<void>): Promise<boolean> {
+    try {
+      await move;
+      return true;
+    } catch (error) {
+      this.#onFailed(error);
+      return false;
+    }
   }
 
   #expire(id: ConfirmationId): Promise<void> {

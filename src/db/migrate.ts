@@ -17,7 +17,11 @@ export async function migrate(database: Database): Promise<{ readonly applied: r
   const applied: string[] = [];
   for (;;) {
     const next = await database.transaction(async (connection) => {
+      // Another service's migration is waited for, however long; a table that is in use is not: the wait for its lock
+      // would hold up everybody who comes after.
+      await connection.execute(sql`set local lock_timeout = 0`);
       await connection.execute(sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+      await connection.execute(sql`set local lock_timeout = '2s'`);
       await connection.execute(
         sql`create table if not exists migrations (name text primary key, at timestamptz not null default now())`,
       );

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { cutAfterGoodbye } from './cut-after-goodbye.ts';
 import { LISTEN_CHANNEL } from './topics.ts';
 
 const FIRST_RETRY_MS = 100;
@@ -45,7 +46,7 @@ export class PostgresListener {
     this.#clearTimer();
     const client = this.#client;
     this.#client = null;
-    await client?.end().catch(() => {});
+    if (client !== null) await goodbye(client);
   }
 
   async #connect(): Promise<void> {
@@ -63,10 +64,10 @@ export class PostgresListener {
       await client.connect();
       await client.query(`listen ${LISTEN_CHANNEL}`);
     } catch (error) {
-      await client.end().catch(() => {});
+      await goodbye(client);
       throw error;
     }
-    if (this.#stopped) return void (await client.end().catch(() => {}));
+    if (this.#stopped) return goodbye(client);
     this.#client = client;
     this.#retryMs = FIRST_RETRY_MS;
     this.#probeLater(client);
@@ -85,8 +86,7 @@ export class PostgresListener {
   #lost(client: pg.Client): void {
     if (this.#client !== client) return;
     this.#client = null;
-    // A half-open connection never finishes saying goodbye.
-    client.end().catch(() => {});
+    void goodbye(client);
     this.#onChange(false);
     this.#reconnectLater();
   }
@@ -108,4 +108,9 @@ export class PostgresListener {
   #clearTimer(): void {
     if (this.#timer) clearTimeout(this.#timer);
   }
+}
+
+function goodbye(client: pg.Client): Promise<void> {
+  cutAfterGoodbye([client]);
+  return client.end().catch(() => {});
 }

@@ -288,7 +288,8 @@ export class RunRecordStore implements RunRecord {
 
   async #transact(work: (transaction: Connection) => Promise<void>): Promise<void> {
     await this.#database.transaction(work);
-    await this.#database.notifier.notify('run', this.run);
+    // It is committed: a lost wake-up only delays whoever watches the run, until the next poll.
+    await this.#database.notifier.notify('run', this.run).catch(() => {});
   }
 
   /** Takes the run's row lock under our token, and the next numbers of its stream. */

@@ -1,5 +1,6 @@
-import { and, asc, eq, gt, inArray, isNotNull, isNull, ne, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, inArray, isNotNull, isNull, ne, or, sql } from 'drizzle-orm';
 import type { RunFacts, RunStore } from '../agent/run-store.ts';
+import type { RunId } from '../ids.ts';
 import type { Database } from './database.ts';
 import { RunRecordStore } from './run-record-store.ts';
 import { runFromRow } from './run-rows.ts';
@@ -7,10 +8,14 @@ import { invocations, runEvents, runs, runWorkers } from './schema/runs.ts';
 import { storableJson, storableText } from './storable-json.ts';
 
 const OPEN = ['running', 'waiting'] as const;
+/** A process begins to work on what it has created long before this is over. */
+const BEGUN_WITHIN = sql`interval '30 seconds'`;
 
 /** Runs on PostgreSQL and on the embedded database; leases by the database's clock. */
 export function createRunStore(database: Database): RunStore {
   const { connection } = database;
+  // It is committed: a lost wake-up only delays whoever watches the run, until the next poll.
+  const notifyChanged = (id: RunId) => database.notifier.notify('run', id).catch(() => {});
   return {
     async create(facts, owner) {
       const created = await database.transaction(async (transaction) => {
@@ -35,7 +40,7 @@ export function createRunStore(database: Database): RunStore {
         return true;
       });
       if (!created) return null;
-      await database.notifier.notify('run', facts.id);
+      await notifyChanged(facts.id);
       return { run: facts.id, fencingToken: 1 };
     },
 
@@ -102,7 +107,7 @@ export function createRunStore(database: Database): RunStore {
         .set({ cancelRequestedAt: sql`coalesce(${runs.cancelRequestedAt}, clock_timestamp())` })
         .where(and(eq(runs.id, id), inArray(runs.status, [...OPEN])))
         .returning({ id: runs.id });
-      if (rows.length > 0) await database.notifier.notify('run', id);
+      if (rows.length > 0) await notifyChanged(id);
       return rows.length > 0;
     },
 
@@ -126,16 +131,21 @@ export function createRunStore(database: Database): RunStore {
         .where(sql`${runWorkers.leaseUntil} < clock_timestamp() - interval '1 hour'`);
     },
 
-    takeOver: ({ owner, limit }) =>
+    takeOver: ({ owner, limit, working }) =>
       database.transaction(async (transaction) => {
         const abandoned = sql`not exists (
           select 1 from ${runWorkers}
           where ${runWorkers.owner} = ${runs.leaseOwner} and ${runWorkers.leaseUntil} > clock_timestamp()
         )`;
+        const unknownToOwner = and(
+          eq(runs.leaseOwner, owner),
+          sql`${runs.createdAt} < clock_timestamp() - ${BEGUN_WITHIN}`,
+          sql`${runs.id} <> all(${sql.param(`{${working.join(',')}}`)}::uuid[])`,
+        );
         const candidates = await transaction
           .select({ id: runs.id })
           .from(runs)
-          .where(and(isNull(runs.finishedAt), abandoned))
+          .where(and(isNull(runs.finishedAt), or(abandoned, unknownToOwner)))
           .orderBy(asc(runs.createdAt))
           .limit(limit)
           .for('update', { skipLocked: true });

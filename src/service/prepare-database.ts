@@ -16,12 +16,12 @@ export async function prepareDatabase(
   logger: Logger,
   onListenerChange: (connected: boolean) => void,
 ): Promise<Database> {
-  if (config.database !== null && config.migrationDatabase !== null) {
-    await migrateAsOwner(config.migrationDatabase, config.database, logger);
+  if (config.database !== null) {
+    await migratePostgres(config.migrationDatabase ?? config.database, config.database, logger);
   }
   const database = await openDatabase(config, onListenerChange);
   try {
-    if (config.migrationDatabase === null) logApplied(await migrate(database), logger);
+    if (config.database === null) logApplied(await migrate(database), logger);
     const warning = auditOwnershipWarning(await checkAuditOwnership(database), config.locale);
     if (warning !== null) logger.warn(warning);
     return database;
@@ -31,8 +31,16 @@ export async function prepareDatabase(
   }
 }
 
-async function migrateAsOwner(ownerUrl: string, servingUrl: string, logger: Logger): Promise<void> {
-  const owner = await connectPostgres({ url: ownerUrl, poolSize: 1, listen: false });
+/** Rewriting a large table takes its time; the service waits for it. */
+const MIGRATION_STATEMENT_TIMEOUT_MS = 3_600_000;
+
+async function migratePostgres(ownerUrl: string, servingUrl: string, logger: Logger): Promise<void> {
+  const owner = await connectPostgres({
+    url: ownerUrl,
+    poolSize: 1,
+    listen: false,
+    statementTimeoutMs: MIGRATION_STATEMENT_TIMEOUT_MS,
+  });
   try {
     logApplied(await migrate(owner), logger);
     const role = decodeURIComponent(new URL(servingUrl).username);

@@ -339,7 +339,7 @@ describe('a run whose process is gone', () => {
       if (!lease) throw new Error('the run is not new');
       const stale = store().record(lease);
       await stale.modelDelta('mine');
-      const [taken, ...others] = (await store().takeOver({ owner: 'two', limit: 100 })).filter(
+      const [taken, ...others] = (await store().takeOver({ owner: 'two', limit: 100, working: [] })).filter(
         ({ run }) => run === id,
       );
       expect(others).toEqual([]);
@@ -354,6 +354,36 @@ describe('a run whose process is gone', () => {
       ]);
     });
 
+    it('gives a process its own run again where the answer that made it its own was lost', async () => {
+      const [lost, known, fresh] = [newRunId(), newRunId(), newRunId()];
+      for (const id of [lost, known, fresh]) await store().create(facts(id), 'forgetful');
+      await store().heartbeat({ owner: 'forgetful', leaseMs: 60_000 });
+      await database.connection.execute(
+        sql`update runs set created_at = created_at - interval '1 minute' where id in (${lost}, ${known})`,
+      );
+      const taken = await store().takeOver({ owner: 'forgetful', limit: 100, working: [known] });
+      expect(taken.map(({ run }) => run)).toEqual([lost]);
+      await database.connection.execute(
+        sql`update runs set status = 'cancelled', finished_at = now() where id in (${lost}, ${known}, ${fresh})`,
+      );
+    });
+
+    it('keeps a change whose notification is lost', async () => {
+      const deaf = createRunStore({
+        ...database,
+        notifier: {
+          ...database.notifier,
+          notify: () => Promise.reject(new Error('the listener is away')),
+        },
+      });
+      const id = newRunId();
+      const lease = await deaf.create(facts(id), 'one');
+      if (!lease) throw new Error('the run is not new');
+      await deaf.record(lease).modelDelta('mine');
+      expect(await deaf.requestCancel(id)).toBe(true);
+      await deaf.record(lease).finish({ status: 'cancelled', output: null, error: null });
+    });
+
     it('hands each abandoned run to one taker, and none that a living process works on', async () => {
       const ids = Array.from({ length: 20 }, newRunId);
       for (const id of ids) await store().create(facts(id), 'dead');
@@ -363,7 +393,7 @@ describe('a run whose process is gone', () => {
       const takers = await Promise.all(
         ['a', 'b', 'c', 'd'].map(async (owner) => {
           await store().heartbeat({ owner, leaseMs: 60_000 });
-          return store().takeOver({ owner, limit: 100 });
+          return store().takeOver({ owner, limit: 100, working: [] });
         }),
       );
       const taken = takers.flat().map(({ run }) => run);

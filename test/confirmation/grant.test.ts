@@ -180,4 +180,20 @@ describe.each(DATABASES)('grants on $name', ({ open }) => {
     });
     expect(await settle('wang.fang')).toMatchObject({ kind: 'refused', code: 'not_unknown' });
   });
+
+  it('given up by time alone are ended after all by the run that knows better, and by nobody else', async () => {
+    const run = newRunId();
+    const executor: Actor = { type: 'run', run, agent: agentId('procurement') };
+    const id = await approved({ runId: run });
+    await claim(id, ARGS, executor);
+    await shift(id, ['claimed_at', 'send_by']);
+    await core.sweeper.sweep();
+    expect(await core.service.get(id)).toMatchObject({ execution: { status: 'unknown', source: 'timeout' } });
+    expect(await report(id, 'succeeded')).toMatchObject({ kind: 'refused', code: 'grant_of_a_run' });
+    expect(await report(id, 'succeeded', executor)).toMatchObject({
+      kind: 'recorded',
+      request: { execution: { status: 'succeeded', source: 'executor' } },
+    });
+    expect(await report(id, 'failed', executor)).toMatchObject({ kind: 'refused', code: 'outcome_recorded' });
+  });
 });

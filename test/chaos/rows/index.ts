@@ -1,9 +1,13 @@
 import type { ChaosRow } from '../row.ts';
 import { approveAgainstExpiry } from './approve-against-expiry.ts';
+import { killedDatabase } from './killed-database.ts';
 import { lateLock } from './late-lock.ts';
+import { lostSignals } from './lost-signals.ts';
 import { oneClaim } from './one-claim.ts';
 import { oneWinner } from './one-winner.ts';
 import { quorum } from './quorum.ts';
+import { refusingDatabase } from './refusing-database.ts';
+import { restartedDatabase } from './restarted-database.ts';
 import { threeWays } from './three-ways.ts';
 
 /** The fault table, in the order it is run. */
@@ -14,4 +18,8 @@ export const CHAOS_ROWS: readonly ChaosRow[] = [
   threeWays,
   quorum,
   oneClaim,
+  killedDatabase,
+  restartedDatabase,
+  lostSignals,
+  refusingDatabase,
 ];

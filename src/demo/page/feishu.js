@@ -1,0 +1,125 @@
+import { clockTime, element, link } from './element.js';
+
+/** The group's messages as Feishu's client draws cards of JSON 2.0. `tap(messageId, button, form)` presses a button. */
+export function feishuItems(state, texts, tap) {
+  if (state.feishu.length === 0) {
+    return [
+      {
+        key: 'empty',
+        version: texts.emptyChat,
+        draw: () => element('p', { class: 'empty' }, texts.emptyChat),
+      },
+    ];
+  }
+  return state.feishu.map((message) => ({
+    key: message.messageId,
+    version: JSON.stringify([message, texts.bot]),
+    draw: () => drawMessage(message, texts, tap),
+  }));
+}
+
+function drawMessage({ messageId, createdAt, changes, card }, texts, tap) {
+  return element(
+    'article',
+    { class: 'fs-message', 'data-message': messageId },
+    element('span', { class: 'fs-avatar', 'aria-hidden': 'true' }, 'C'),
+    element(
+      'div',
+      { class: 'fs-body' },
+      element(
+        'p',
+        { class: 'fs-sender' },
+        'Countersign ',
+        element('span', { class: 'fs-bot' }, texts.bot),
+        element('time', {}, clockTime(createdAt, false)),
+        changes > 0 ? element('span', { class: 'fs-changes' }, texts.changed(changes)) : null,
+      ),
+      drawCard(card, (button, form) => tap(messageId, button, form)),
+    ),
+  );
+}
+
+function drawCard(card, press) {
+  const { header, body } = card;
+  // Buttons are numbered in the order in which they stand on the card.
+  const drawing = { press, buttons: 0 };
+  return element(
+    'div',
+    { class: 'fs-card' },
+    header
+      ? element(
+          'div',
+          { class: 'fs-header', 'data-template': header.template ?? 'default' },
+          element('strong', {}, header.title?.content ?? ''),
+          (header.text_tag_list ?? []).map((tag) => element('span', { class: 'fs-tag' }, tag.text.content)),
+        )
+      : null,
+    element(
+      'div',
+      { class: 'fs-elements' },
+      (body?.elements ?? []).map((part) => drawElement(part, drawing)),
+    ),
+  );
+}
+
+function drawElement(part, drawing) {
+  switch (part.tag) {
+    case 'div':
+      return drawText(part.text ?? {});
+    case 'hr':
+      return element('hr');
+    case 'button':
+      return drawButton(part, drawing, null);
+    case 'form':
+      return drawForm(part, drawing);
+    default:
+      return null;
+  }
+}
+
+function drawText({ content = '', text_size, text_color }) {
+  return element(
+    'p',
+    { class: 'fs-text', 'data-size': text_size ?? 'normal', 'data-color': text_color ?? 'default' },
+    content,
+  );
+}
+
+function drawForm(form, drawing) {
+  const fields = element('div', { class: 'fs-form' });
+  const typed = () =>
+    Object.fromEntries([...fields.querySelectorAll('textarea')].map(({ name, value }) => [name, value]));
+  for (const part of form.elements) {
+    if (part.tag === 'input') fields.append(drawInput(part));
+    else if (part.tag === 'button') fields.append(drawButton(part, drawing, typed));
+    else fields.append(drawElement(part, drawing) ?? '');
+  }
+  return fields;
+}
+
+const drawInput = (input) =>
+  element(
+    'label',
+    { class: 'fs-input' },
+    input.label?.content ?? '',
+    element('textarea', { name: input.name, rows: input.rows ?? 2, maxLength: input.max_length ?? 1000 }),
+  );
+
+function drawButton(button, drawing, typed) {
+  const index = drawing.buttons;
+  drawing.buttons += 1;
+  const label = button.text?.content ?? '';
+  const open = (button.behaviors ?? []).find(({ type }) => type === 'open_url');
+  if (open) return link(open.default_url, { class: 'fs-link' }, label);
+  return element(
+    'button',
+    {
+      type: 'button',
+      class: 'fs-button',
+      'data-type': button.type ?? 'default',
+      disabled: button.disabled === true,
+      click: () => drawing.press(index, typed ? typed() : {}),
+    },
+    label,
+  );
+}

@@ -1,0 +1,110 @@
+import type { AddressInfo } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+/** One connection through the proxy, seen from the middle. */
+export interface ProxiedConnection {
+  /** Nothing passes any more, in either direction, and nobody is told: a half-open connection. */
+  stall(): void;
+  readonly stalled: boolean;
+}
+
+export interface TcpProxyOptions {
+  /** Sees what a client sends before it is passed on; stalling the connection there holds this very chunk back. */
+  readonly onSent?: (text: string, connection: ProxiedConnection) => void;
+  /** The same for what the server answers. */
+  readonly onAnswered?: (text: string, connection: ProxiedConnection) => void;
+}
+
+export interface TcpProxy {
+  /** The same URL, through the proxy. */
+  readonly url: string;
+  /** Stalls each connection that is open now and whose first words hold `mark`; new ones pass. */
+  stallOpen(mark?: string): number;
+  /** Connections that wait for ever instead of being answered, from now on. */
+  stallNew: boolean;
+  stop(): Promise<void>;
+}
+
+/** Stands between a client and a server on loopback, to break what is between them. */
+export async function startTcpProxy(targetUrl: string, options: TcpProxyOptions = {}): Promise<TcpProxy> {
+  const target = new URL(targetUrl);
+  const open = new Set<Proxied>();
+  const proxy = { stallNew: false };
+  // Half-open has to be possible: otherwise the runtime answers a client's goodbye even where nothing is passed on.
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    const upstream = connect({ host: target.hostname, port: Number(target.port), allowHalfOpen: true });
+    const connection = new Proxied(client, upstream, options);
+    if (proxy.stallNew) connection.stall();
+    open.add(connection);
+    connection.onClosed(() => open.delete(connection));
+  });
+  await listening(server);
+  const url = new URL(targetUrl);
+  url.port = String((server.address() as AddressInfo).port);
+  return Object.assign(proxy, {
+    url: url.toString(),
+    stallOpen(mark = '') {
+      const chosen = [...open].filter((connection) => connection.opening.includes(mark));
+      for (const connection of chosen) connection.stall();
+      return chosen.length;
+    },
+    stop: () =>
+      new Promise<void>((resolve) => {
+        for (const connection of open) connection.destroy();
+        server.close(() => resolve());
+      }),
+  });
+}
+
+const listening = (server: Server): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+
+class Proxied implements ProxiedConnection {
+  readonly #client: Socket;
+  readonly #server: Socket;
+  /** The first chunk a client sent: PostgreSQL's start-up message, which names the application. */
+  opening = '';
+  stalled = false;
+
+  constructor(client: Socket, server: Socket, options: TcpProxyOptions) {
+    this.#client = client;
+    this.#server = server;
+    client.on('data', (chunk: Buffer) => {
+      if (this.stalled) return;
+      const text = chunk.toString('latin1');
+      this.opening ||= text;
+      options.onSent?.(text, this);
+      if (!this.stalled) server.write(chunk);
+    });
+    server.on('data', (chunk: Buffer) => {
+      if (this.stalled) return;
+      options.onAnswered?.(chunk.toString('latin1'), this);
+      if (!this.stalled) client.write(chunk);
+    });
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      from.on('error', () => {});
+      // Of a stalled connection nobody hears anything, not even its end.
+      from.on('end', () => !this.stalled && to.end());
+      from.on('close', () => !this.stalled && to.destroy());
+    }
+  }
+
+  stall(): void {
+    this.stalled = true;
+  }
+
+  onClosed(run: () => void): void {
+    this.#client.once('close', run);
+  }
+
+  destroy(): void {
+    this.#client.destroy();
+    this.#server.destroy();
+  }
+}
