@@ -14,7 +14,7 @@ describe.each(['pglite', 'postgres'])('the API on %s', (database) => {
       name: 'api',
       postgresUrl: database === 'postgres' ? inject('postgresUrl') : undefined,
     });
-  });
+  }, 120_000);
   afterAll(() => world?.stop());
 
   const ask = (tool: string, args: unknown, more: Record<string, unknown> = {}, headers = {}) =>
@@ -238,6 +238,15 @@ describe.each(['pglite', 'postgres'])('the API on %s', (database) => {
       );
       expect(new Set(answers.map((answer) => answer.body.confirmation?.id)).size).toBe(1);
       expect(answers.filter((answer) => answer.status === 201)).toHaveLength(1);
+    });
+
+    it('asks for an agent that is configured nowhere but in its key', async () => {
+      const asked = await world.gate.ask(
+        { tool: 'bank__transfer', args: small, agent: 'outsider' },
+        keys.other,
+      );
+      expect([asked.status, asked.text]).toMatchObject([201, expect.any(String)]);
+      expect(asked.body.confirmation.agent).toBe('outsider');
     });
 
     it('ends undeliverable at once where too few people could decide', async () => {

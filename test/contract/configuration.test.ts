@@ -295,6 +295,7 @@ describe('a faulty configuration', () => {
     expect(ended.output).toMatch(/requireConfirmationForAll/);
   });
 
+  // biome-ignore-start lint/suspicious/noTemplateCurlyInString: the file's own references to the environment.
   it('names each unset variable, and takes a default where one is given', async () => {
     const config = base();
     entry(config, 'channels', 'pay-slack').botToken = '${NOT_SET_A}';
@@ -304,6 +305,8 @@ describe('a faulty configuration', () => {
     expect(ended.code).toBe(2);
     for (const name of ['NOT_SET_A', 'NOT_SET_B', 'timeZone']) expect(ended.output).toContain(name);
   });
+
+  // biome-ignore-end lint/suspicious/noTemplateCurlyInString: the file's own references to the environment.
 
   it('ends with 2 for a file that is no YAML, holds a key twice, or is not there', async () => {
     for (const text of ['organization: [', 'organization: a\norganization: b\n', '- a\n', ''])

@@ -15,7 +15,7 @@ describe.each(['pglite', 'postgres'])('Feishu on %s', (database) => {
       postgresUrl: database === 'postgres' ? inject('postgresUrl') : undefined,
       change: (config) => ({ ...config, locale: 'zh-CN' }),
     });
-  });
+  }, 120_000);
   afterAll(() => world?.stop());
   afterEach(() => {
     world.feishu.disturb = () => undefined;

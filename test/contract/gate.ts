@@ -74,7 +74,7 @@ export class Gate {
           .split('\n')
           .find((candidate) => candidate.includes('"msg":"listening"'));
       },
-      { deadlineMs: 40_000, what: 'the line "listening"' },
+      { deadlineMs: 90_000, what: 'the line "listening"' },
     );
     this.url = JSON.parse(line).url;
   }

@@ -26,7 +26,7 @@ describe.each(['pglite', 'postgres'])('operation on %s', (database) => {
         ),
       }),
     });
-  });
+  }, 120_000);
   afterAll(() => world?.stop());
 
   const ask = async (tool = 'bank__transfer', args: unknown = small): Promise<Confirmation> => {

@@ -14,7 +14,7 @@ describe.each(['pglite', 'postgres'])('runs on %s', (database) => {
       name: 'runs',
       postgresUrl: database === 'postgres' ? inject('postgresUrl') : undefined,
     });
-  });
+  }, 120_000);
   afterAll(() => world?.stop());
   afterEach(() => {
     world.model.script = [];
@@ -230,6 +230,16 @@ describe.each(['pglite', 'postgres'])('runs on %s', (database) => {
     if (status === 'failed') expect(message.code).toEqual(expect.any(String));
     if (status === 'unknown') expect(message.retryable).toBe(false);
     expect(world.payments.heard.length, 'never tried again by itself').toBe(heard + 1);
+  });
+
+  it('takes a connection that could not be made for a failure', async () => {
+    world.model.script = [{ calls: [call('c1', 'dead__call', {})] }, says('ok')];
+    const done = await finished(await begin({ agent: 'helper' }));
+    expect(done.invocations).toMatchObject([{ status: 'failed' }]);
+    expect(world.model.toolMessages().get('c1')).toMatchObject({
+      status: 'failed',
+      code: expect.any(String),
+    });
   });
 
   it('records an unknown payment for people to settle', async () => {

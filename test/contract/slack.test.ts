@@ -14,7 +14,7 @@ describe.each(['pglite', 'postgres'])('Slack on %s', (database) => {
       name: 'slack',
       postgresUrl: database === 'postgres' ? inject('postgresUrl') : undefined,
     });
-  });
+  }, 120_000);
   afterAll(() => world?.stop());
   afterEach(() => {
     world.slack.disturb = () => undefined;
@@ -256,6 +256,16 @@ describe.each(['pglite', 'postgres'])('Slack on %s', (database) => {
     });
     expect(bare.status).toBe(401);
     expect((await read(one)).status).toBe('pending');
+  });
+
+  it('answers an honest tap among many forged ones, each refused with 401', async () => {
+    const { one, ts } = await posted('bank__transfer');
+    const forged = Array.from({ length: 150 }, () =>
+      world.slack.sendRaw('payload=%7B%7D', { secret: 'other' }),
+    );
+    expect(new Set((await Promise.all(forged)).map((answer) => answer.status))).toEqual(new Set([401]));
+    expect((await world.slack.tap(ts, 'approve', accounts.liWei.slack)).status).toBe(200);
+    expect((await read(one)).status).toBe('approved');
   });
 
   it('has the effect of one tap for the same callback many times', async () => {

@@ -84,7 +84,7 @@ export function configuration({ slack, feishu, payments, model }: Peers): Record
         agents: ['procurement', 'helper', 'planner'],
         requesters: ['*'],
       },
-      { id: 'other', key: keys.other, role: 'agent', agents: ['other'] },
+      { id: 'other', key: keys.other, role: 'agent', agents: ['other', 'outsider'] },
       { id: 'ops', key: keys.operator, role: 'operator' },
       { id: 'audit-desk', key: keys.auditor, role: 'auditor' },
       { id: 'root', key: keys.admin, role: 'admin' },
@@ -160,6 +160,8 @@ export function configuration({ slack, feishu, payments, model }: Peers): Record
           tool('search', 'GET', '/search', { writes: false }),
         ],
       },
+      // Nobody listens on port 1.
+      { id: 'dead', kind: 'http', baseUrl: 'http://127.0.0.1:1', tools: [tool('call', 'POST', '/x', {})] },
     ],
     agents: [
       {
@@ -185,7 +187,7 @@ export function configuration({ slack, feishu, payments, model }: Peers): Record
         owner: 'zhao.min',
         executor: 'react',
         instructions: 'You help.',
-        tools: ['oa__purchase_pay', 'oa__note'],
+        tools: ['oa__purchase_pay', 'oa__note', 'dead__call'],
         delegates: [],
       },
       {
