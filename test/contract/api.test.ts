@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { until } from '../support/until.ts';
 import { argumentsDigest } from './digest.ts';
 import type { Confirmation, Page, Problem } from './shapes.ts';
 import { keys, startWorld, type World } from './world.ts';
+
+vi.setConfig({ testTimeout: 150_000, hookTimeout: 150_000 });
 
 const payment = { payee: 'ACME 有限公司', amount: '60000.00', currency: 'CNY', memo: 'PO 7' };
 const small = { payee: 'ACME', amount: '10', currency: 'CNY' };
@@ -14,7 +16,7 @@ describe.each(['pglite', 'postgres'])('the API on %s', (database) => {
       name: 'api',
       postgresUrl: database === 'postgres' ? inject('postgresUrl') : undefined,
     });
-  }, 120_000);
+  });
   afterAll(() => world?.stop());
 
   const ask = (tool: string, args: unknown, more: Record<string, unknown> = {}, headers = {}) =>
@@ -240,13 +242,10 @@ describe.each(['pglite', 'postgres'])('the API on %s', (database) => {
       expect(answers.filter((answer) => answer.status === 201)).toHaveLength(1);
     });
 
-    it('asks for an agent that is configured nowhere but in its key', async () => {
-      const asked = await world.gate.ask(
-        { tool: 'bank__transfer', args: small, agent: 'outsider' },
-        keys.other,
-      );
-      expect([asked.status, asked.text]).toMatchObject([201, expect.any(String)]);
-      expect(asked.body.confirmation.agent).toBe('outsider');
+    it('asks for an agent that is configured nowhere but in its key, which then names the requester', async () => {
+      refused(await ask('bank__transfer', small, { agent: 'outsider' }), 422, 'unknown_requester');
+      const one = await pending('bank__transfer', small, { agent: 'outsider', requester: 'sun.li' });
+      expect(one).toMatchObject({ agent: 'outsider', requester: { id: 'sun.li' } });
     });
 
     it('ends undeliverable at once where too few people could decide', async () => {

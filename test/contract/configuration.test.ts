@@ -1,13 +1,15 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { FakeFeishu } from './fakes/feishu.ts';
 import { FakeModel } from './fakes/model.ts';
 import { FakePayments } from './fakes/payments.ts';
 import { FakeSlack } from './fakes/slack.ts';
 import { type Ended, Gate, runCommand } from './gate.ts';
 import { configuration } from './world.ts';
+
+vi.setConfig({ testTimeout: 150_000, hookTimeout: 150_000 });
 
 type Config = Record<string, unknown>;
 type Entry = Record<string, unknown>;
@@ -238,7 +240,7 @@ describe('a faulty configuration', () => {
         (c) => {
           (c.connectors as Entry[]).push({ id: 'files', kind: 'mcp', command: ['npx'] });
         },
-        /connectors\[1\]/,
+        /connectors\[2\]/,
       ],
       [
         'socket mode',
@@ -309,9 +311,10 @@ describe('a faulty configuration', () => {
   // biome-ignore-end lint/suspicious/noTemplateCurlyInString: the file's own references to the environment.
 
   it('ends with 2 for a file that is no YAML, holds a key twice, or is not there', async () => {
-    for (const text of ['organization: [', 'organization: a\norganization: b\n', '- a\n', ''])
-      expect((await serve(text)).code, text).toBe(2);
-    expect((await runCommand(['serve', '--config', join(folder, 'absent.yaml')])).code).toBe(2);
+    const texts = ['organization: [', 'organization: a\norganization: b\n', '- a\n', ''];
+    const absent = runCommand(['serve', '--config', join(folder, 'absent.yaml')]);
+    const ended = await Promise.all([...texts.map((text) => serve(text)), absent]);
+    expect(ended.map(({ code }) => code)).toEqual([2, 2, 2, 2, 2]);
   });
 
   it('never prints a secret of the file', async () => {
@@ -364,5 +367,5 @@ describe('the command', () => {
     );
     expect(asked.body.confirmation).toMatchObject({ policy: { id: 'large-payment', quorum: 2 } });
     expect(await gate.end()).toBe(0);
-  }, 60_000);
+  });
 });

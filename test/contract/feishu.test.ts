@@ -1,8 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { until } from '../support/until.ts';
 import { nodes, texts } from './fakes/slack.ts';
 import type { Confirmation } from './shapes.ts';
 import { accounts, keys, startWorld, type World } from './world.ts';
+
+vi.setConfig({ testTimeout: 150_000, hookTimeout: 150_000 });
 
 const payment = { memo: 'PO 7', currency: 'CNY', amount: '60000.00', payee: 'ACME 有限公司' };
 const small = { payee: 'ACME', amount: '10', currency: 'CNY' };
@@ -15,7 +17,7 @@ describe.each(['pglite', 'postgres'])('Feishu on %s', (database) => {
       postgresUrl: database === 'postgres' ? inject('postgresUrl') : undefined,
       change: (config) => ({ ...config, locale: 'zh-CN' }),
     });
-  }, 120_000);
+  });
   afterAll(() => world?.stop());
   afterEach(() => {
     world.feishu.disturb = () => undefined;
@@ -235,7 +237,7 @@ describe.each(['pglite', 'postgres'])('Feishu on %s', (database) => {
       JSON.stringify(message.card).includes(one.id),
     );
     expect(cards).toHaveLength(1);
-  }, 40_000);
+  });
 
   it('ends undeliverable at once where its only channel refuses for good', async () => {
     world.feishu.disturb = (call) =>

@@ -1,12 +1,14 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { until } from '../support/until.ts';
 import { call } from './fakes/model.ts';
 import { texts } from './fakes/slack.ts';
 import { runCommand } from './gate.ts';
 import type { AuditEvent, Confirmation, Problem, Run } from './shapes.ts';
 import { accounts, keys, startWorld, type World } from './world.ts';
+
+vi.setConfig({ testTimeout: 150_000, hookTimeout: 150_000 });
 
 const small = { payee: 'ACME', amount: '10', currency: 'CNY' };
 
@@ -26,7 +28,7 @@ describe.each(['pglite', 'postgres'])('operation on %s', (database) => {
         ),
       }),
     });
-  }, 120_000);
+  });
   afterAll(() => world?.stop());
 
   const ask = async (tool = 'bank__transfer', args: unknown = small): Promise<Confirmation> => {
@@ -173,6 +175,7 @@ describe.each(['pglite', 'postgres'])('operation on %s', (database) => {
       (await world.gate.events(`confirmation=${one.id}&person=sun.li&kind=vote.cast`, keys.auditor)).body
         .items,
     ).toEqual([]);
+    const listed = (await world.gate.events(`confirmation=${one.id}&limit=100`, keys.auditor)).body.items;
     const text = (
       await world.gate.call('GET', `/v1/audit/export?format=jsonl&confirmation=${one.id}`, {
         key: keys.auditor,
@@ -182,7 +185,6 @@ describe.each(['pglite', 'postgres'])('operation on %s', (database) => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as AuditEvent);
-    const listed = (await world.gate.events(`confirmation=${one.id}&limit=100`, keys.auditor)).body.items;
     expect(lines.length).toBeGreaterThanOrEqual(listed.length);
     expect(lines.slice(0, listed.length)).toEqual(listed);
     const csv = await world.gate.call<Problem>('GET', '/v1/audit/export?format=csv', { key: keys.auditor });
@@ -313,7 +315,7 @@ describe.each(['pglite', 'postgres'])('operation on %s', (database) => {
     );
     const verify = await world.gate.call('GET', '/v1/audit/verify', { key: keys.auditor });
     expect(verify.body).toMatchObject({ ok: true });
-  }, 90_000);
+  });
 
   it('finds a row of the log that somebody changed as superuser, by API and by command', async () => {
     if (database !== 'postgres') {
@@ -339,7 +341,7 @@ describe.each(['pglite', 'postgres'])('operation on %s', (database) => {
       { ok: false, firstBad: { seq: expect.any(Number), reason: expect.any(String) } },
     ]);
     expect((await runCommand(['audit', 'verify', '--config', world.gate.configFile])).code).toBe(1);
-  }, 60_000);
+  });
 
   async function restart() {
     const config = JSON.parse(await readFile(world.gate.configFile, 'utf8'));

@@ -1,8 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { until } from '../support/until.ts';
 import { call } from './fakes/model.ts';
 import type { Confirmation, Problem, Run } from './shapes.ts';
 import { keys, startWorld, type World } from './world.ts';
+
+vi.setConfig({ testTimeout: 150_000, hookTimeout: 150_000 });
 
 const payment = { payee: 'ACME', amount: '68000.00', currency: 'CNY' };
 const small = { payee: 'ACME', amount: '10', currency: 'CNY' };
@@ -14,7 +16,7 @@ describe.each(['pglite', 'postgres'])('runs on %s', (database) => {
       name: 'runs',
       postgresUrl: database === 'postgres' ? inject('postgresUrl') : undefined,
     });
-  }, 120_000);
+  });
   afterAll(() => world?.stop());
   afterEach(() => {
     world.model.script = [];

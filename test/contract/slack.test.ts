@@ -1,8 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { until } from '../support/until.ts';
 import { nodes, texts } from './fakes/slack.ts';
 import type { Confirmation } from './shapes.ts';
 import { accounts, keys, startWorld, type World } from './world.ts';
+
+vi.setConfig({ testTimeout: 150_000, hookTimeout: 150_000 });
 
 const payment = { memo: 'PO 7', currency: 'CNY', amount: '60000.00', payee: 'ACME 有限公司' };
 const small = { payee: 'ACME', amount: '10', currency: 'CNY' };
@@ -14,7 +16,7 @@ describe.each(['pglite', 'postgres'])('Slack on %s', (database) => {
       name: 'slack',
       postgresUrl: database === 'postgres' ? inject('postgresUrl') : undefined,
     });
-  }, 120_000);
+  });
   afterAll(() => world?.stop());
   afterEach(() => {
     world.slack.disturb = () => undefined;
@@ -356,5 +358,5 @@ describe.each(['pglite', 'postgres'])('Slack on %s', (database) => {
     expect(cards()).toHaveLength(1);
     await world.slack.tap(String(cards()[0]?.ts), 'approve', accounts.liWei.slack);
     expect((await read(one)).status).toBe('approved');
-  }, 40_000);
+  });
 });
