@@ -34,6 +34,8 @@ export interface CallbackPorts {
   readonly tap: TapHandler;
   readonly auditRecorder: AuditRecorder;
   readonly failedProofs: FailedProofs;
+  /** Beyond this one's share a refusal leaves no trace but the metric: forgeries must not fill the record. */
+  readonly recordedFailures: FailedProofs;
   readonly metrics: Registry;
 }
 
@@ -104,18 +106,18 @@ async function receive(channel: Channel, request: FastifyRequest): Promise<Inbou
   }
 }
 
-/** Beyond an address's share the refusal leaves no audit row: forgeries must not be able to fill the record. */
 async function refuse(
   request: FastifyRequest,
   reply: FastifyReply,
   channel: Channel,
   reason: string,
-  ports: Pick<CallbackPorts, 'failedProofs'> & { readonly refusals: RefusalRecord },
+  ports: Pick<CallbackPorts, 'failedProofs' | 'recordedFailures'> & { readonly refusals: RefusalRecord },
 ): Promise<FastifyReply> {
   const verdict = await ports.failedProofs.count(request);
   if (verdict.limited) {
     return reply.code(429).header('retry-after', verdict.retryAfterSeconds).send();
   }
+  if ((await ports.recordedFailures.count(request)).limited) return reply.code(401).send();
   request.log.warn({ channel: channel.id, reason }, 'callback refused');
   const recorded = ports.refusals.record({
     kind: 'callback.refused',
