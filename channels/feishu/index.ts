@@ -13,6 +13,7 @@ import type { CallbackReply } from '../../src/channel/inbound-event.ts';
 import type { Locale } from '../../src/locale.ts';
 import { createFeishuClient } from './client.ts';
 import { type FeishuSettings, feishuIdentity, feishuSettings } from './config.ts';
+import { resolveMember } from './directory.ts';
 import { parseCallback } from './parse.ts';
 import { renderCard } from './render.ts';
 import { verifyCallback } from './verify.ts';
@@ -50,6 +51,8 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
       case 'uncertain':
         // The same content again changes nothing.
         return { kind: 'retry', error: result.error, retryAfterMs: null };
+      case 'not-found':
+        return { kind: 'refused', error: result.error };
       case 'retry':
       case 'refused':
         return result;
@@ -96,6 +99,8 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
 
     reply: (_event, reply) => toast(reply, locale),
 
+    resolve: (input) => resolveMember({ ...input, client, tenant: settings.tenant }),
+
     render: (card, token) => renderCard({ card, token, chat: settings.chat }),
 
     async send({ id, rendered, attempt, signal }): Promise<SendOutcome> {
@@ -107,6 +112,7 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
         body: { receive_id: settings.chat, msg_type: 'interactive', content: rendered.payload, uuid: id },
         signal,
       });
+      if (result.kind === 'not-found') return { kind: 'refused', error: result.error };
       if (result.kind !== 'done') return result;
       const messageId = messageIdIn(result.data);
       if (messageId === null)

@@ -58,6 +58,7 @@ async function decideInside(
   const by: PersonRef = { id: person.id, name: person.name };
   const channel = surfaceName(input.surface);
   const reason = input.reason?.trim() ? input.reason.trim() : null;
+  const seen = (input.surface.kind === 'channel' && input.surface.seen) || null;
   await transaction.addVote({
     confirmationId: request.id,
     person: by,
@@ -65,6 +66,7 @@ async function decideInside(
     reason,
     channel,
     argsDigest: request.argsDigest,
+    seen,
   });
   const approvals = approvalsAfter(request, input, people);
   transaction.record({
@@ -79,6 +81,7 @@ async function decideInside(
       argsDigest: request.argsDigest,
       approvals,
       quorum: request.policy.quorum,
+      seen: seen === null ? null : { ...seen, at: seen.at.toISOString() },
     },
   });
 

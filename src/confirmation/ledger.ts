@@ -11,6 +11,7 @@ import type {
   RequestFacts,
 } from './confirmation-request.ts';
 import type { ConfirmationFilter, ConfirmationPage } from './confirmation-service.ts';
+import type { SeenCard } from './seen-card.ts';
 
 /** Where requests, votes and grants are kept. Times come from the database clock, never from this process. */
 export interface ConfirmationLedger {
@@ -106,6 +107,7 @@ export interface NewVote {
   readonly reason: string | null;
   readonly channel: string;
   readonly argsDigest: string;
+  readonly seen: SeenCard | null;
 }
 
 export type NewDecision = Pick<Decision, 'status' | 'by' | 'reason' | 'code'>;

@@ -77,12 +77,18 @@ export function executionJson(request: ConfirmationRequest): ExecutionJson {
 
 const peopleJson = ({ approvers, votes }: ConfirmationRequest) => ({
   approvers: approvers.map(personJson),
-  votes: votes.map(({ person, verdict, reason, channel, at }) => ({
+  votes: votes.map(({ person, verdict, reason, channel, at, seen }) => ({
     person: personJson(person),
     verdict,
     reason,
     channel,
     at: at.toISOString(),
+    saw: seen && {
+      digest: seen.digest,
+      locale: seen.locale,
+      version: seen.version,
+      at: seen.at.toISOString(),
+    },
   })),
 });
 
