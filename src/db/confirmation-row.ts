@@ -7,6 +7,7 @@ import type {
   PersonRef,
   RequestFacts,
 } from '../confirmation/confirmation-request.ts';
+import { frozenApprover } from '../confirmation/frozen-approver.ts';
 import { frozenPolicy } from '../confirmation/frozen-policy.ts';
 import type { SeenCard } from '../confirmation/seen-card.ts';
 import type { Vote } from '../confirmation/vote.ts';
@@ -41,7 +42,7 @@ export function confirmationOf(row: ConfirmationRow, voteRows: readonly VoteRow[
   return { ...shared, status: row.status, decision };
 }
 
-const personRefs = z.array(z.object({ id: z.string(), name: z.string() }));
+const frozenApprovers = z.array(frozenApprover);
 const decisiveFields = z.array(
   z.object({ role: z.enum(['amount', 'currency', 'payee', 'other']), pointer: z.string() }),
 );
@@ -68,7 +69,7 @@ function factsOf(row: ConfirmationRow): RequestFacts {
     invocationId: row.invocationId as InvocationId | null,
     apiKeyId: row.apiKeyId,
     policy: frozenPolicy.parse(row.policy),
-    approvers: personRefs.parse(row.approvers).map(({ id, name }) => ({ id: personId(id), name })),
+    approvers: frozenApprovers.parse(row.approvers),
     createdAt: row.createdAt,
     decideBy: row.decideBy,
   };
