@@ -11,6 +11,7 @@ import type {
   RequestFacts,
 } from './confirmation-request.ts';
 import type { ConfirmationFilter, ConfirmationPage } from './confirmation-service.ts';
+import type { FrozenExplanation } from './frozen-explanation.ts';
 import type { SeenCard } from './seen-card.ts';
 
 /** Where requests, votes and grants are kept. Times come from the database clock, never from this process. */
@@ -22,6 +23,8 @@ export interface ConfirmationLedger {
     apiKeyId: string,
     key: string,
   ): Promise<{ readonly id: ConfirmationId; readonly bodyDigest: string } | null>;
+  /** How the rule of a request was found; null where there is no such request, or it is from before this was kept. */
+  explanationOf(id: ConfirmationId): Promise<FrozenExplanation | null>;
   list(filter: ConfirmationFilter): Promise<ConfirmationPage>;
   /** Ids that time has overtaken, at most `limit` of each. */
   due(limit: number): Promise<DueConfirmations>;
@@ -97,6 +100,7 @@ export type NewConfirmation = Omit<RequestFacts, 'createdAt' | 'decideBy'> & {
   readonly metadata: JsonObject;
   readonly idempotencyKey: string | null;
   readonly bodyDigest: string | null;
+  readonly explanation: FrozenExplanation;
   readonly deliveries: ReadonlyMap<ChannelId, ChannelAddress>;
 };
 

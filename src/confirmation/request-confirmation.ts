@@ -7,11 +7,13 @@ import type { ConfirmationRequest, DecisiveField, PersonRef } from './confirmati
 import { subjectOf } from './decision-event.ts';
 import { digestOf, verificationCodeOf } from './digest.ts';
 import { freezeApprover, freezePolicy } from './freeze-rule.ts';
+import { freezeExplanation } from './frozen-explanation.ts';
 import type { ConfirmationGate, GateAnswer, GatedCall } from './gate.ts';
 import { valueAt } from './json-pointer.ts';
 import type { ConfirmationLedger, LedgerTransaction, NewConfirmation } from './ledger.ts';
 import type { PersonDirectory } from './person-directory.ts';
 import type { DecidingPolicy, PolicyEvaluator } from './policy-evaluator.ts';
+import type { PolicyTrial } from './policy-trial.ts';
 import type { ToolFacts } from './tool-facts.ts';
 import { closeUndeliverableInside } from './undeliverable.ts';
 
@@ -35,7 +37,7 @@ export interface GatePorts {
 export const createConfirmationGate = (ports: GatePorts): ConfirmationGate => ({
   async ask(call: GatedCall): Promise<GateAnswer> {
     const { context } = call;
-    const match = ports.policies.evaluate({
+    const question = {
       tool: context.toolName,
       args: context.toolArgs,
       agent: context.agentId,
@@ -43,23 +45,31 @@ export const createConfirmationGate = (ports: GatePorts): ConfirmationGate => ({
       session: context.sessionId ?? '',
       metadata: context.metadata.ask?.metadata ?? {},
       flagged: context.metadata.requiresConfirmation || call.confirmationForAll,
-    });
+    };
+    const match = ports.policies.evaluate(question);
     if (match.kind === 'none') return { kind: 'not-needed' };
     if (match.kind === 'failed') {
       return { kind: 'denied', code: 'policy_error', message: policyError(match), confirmationId: null };
     }
     if (context.metadata.evaluation) return { kind: 'stubbed' };
-    return ports.ledger.transact((transaction) => store(transaction, context, match.policy, ports));
+    // Evaluated once more, with the same answer, for what became of each rule: calls that nobody is asked about, which
+    // are most, shall not pay for that.
+    const trials: PolicyTrial[] = [];
+    ports.policies.evaluate(question, trials);
+    const { policy } = match;
+    const { flagged } = question;
+    const explanation = freezeExplanation({ policy, trials, flagged, people: ports.people });
+    const facts = { ...newConfirmation(context, policy, ports), explanation };
+    return ports.ledger.transact((transaction) => store(transaction, facts, ports));
   },
 });
 
 async function store(
   transaction: LedgerTransaction,
-  context: HookContext,
-  policy: DecidingPolicy,
+  facts: NewConfirmation,
   ports: GatePorts,
 ): Promise<GateAnswer> {
-  const facts = newConfirmation(context, policy, ports);
+  const { policy } = facts;
   const request = await transaction.insert(facts);
   if (!request) return repeated(facts, ports);
 
@@ -83,7 +93,11 @@ async function store(
   return { kind: 'pending', confirmationId: request.id };
 }
 
-function newConfirmation(context: HookContext, policy: DecidingPolicy, ports: GatePorts): NewConfirmation {
+function newConfirmation(
+  context: HookContext,
+  policy: DecidingPolicy,
+  ports: GatePorts,
+): Omit<NewConfirmation, 'explanation'> {
   const { ask } = context.metadata;
   const id = newConfirmationId();
   const call = {

@@ -7,6 +7,7 @@ import { channelId, personId } from '../../src/ids.ts';
 const NO_FLOOR = { floor: null, people: [] };
 
 const rule = (more: Partial<PolicyRule> = {}): PolicyRule => ({
+  named: [],
   approvers: [personId('li'), personId('wang')],
   quorum: 1,
   allowSelfApproval: false,
