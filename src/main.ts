@@ -6,6 +6,7 @@ import { type AgentEngine, createAgentEngine } from './agent/create-agent-engine
 import { ToolCatalog } from './agent/tool-catalog.ts';
 import type { Channel } from './channel/channel.ts';
 import { DeliveryWorker } from './channel/delivery-worker.ts';
+import { ReminderWorker } from './channel/reminder-worker.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config/config.ts';
 import type { ConfirmationService } from './confirmation/confirmation-service.ts';
@@ -15,6 +16,7 @@ import type { ConfirmationGate } from './confirmation/gate.ts';
 import { createTapHandler } from './confirmation/handle-tap.ts';
 import type { ConfirmationLedger } from './confirmation/ledger.ts';
 import { createPolicyEvaluator } from './confirmation/policy-evaluator.ts';
+import { reminderText } from './confirmation/reminder-text.ts';
 import { createConfirmationGate } from './confirmation/request-confirmation.ts';
 import { createRoster, type Roster } from './confirmation/roster.ts';
 import { Sweeper } from './confirmation/sweeper.ts';
@@ -30,6 +32,7 @@ import { createDeliveryOutbox } from './db/delivery-outbox-store.ts';
 import { createTapDeliveries, deliveriesOf } from './db/delivery-store.ts';
 import { RateLimitStore } from './db/rate-limit-store.ts';
 import { ReadOnlyStore } from './db/read-only-store.ts';
+import { createReminderOutbox } from './db/reminder-store.ts';
 import { createRunSignals } from './db/run-signals.ts';
 import { createRunStore } from './db/run-store.ts';
 import { serviceSecret } from './db/service-secret.ts';
@@ -283,8 +286,20 @@ function startDeliveries(
     clock,
     logger,
   });
-  worker.start();
-  started.push(worker);
+  const reminders = new ReminderWorker({
+    outbox: createReminderOutbox(database),
+    channels: [...channels.values()],
+    async textOf({ confirmationId, kind, locale }) {
+      const request = await confirmations.get(confirmationId);
+      return request && reminderText({ request, kind, locale, timeZone: config.timeZone, publicUrl });
+    },
+    clock,
+    logger,
+  });
+  for (const part of [worker, reminders]) {
+    part.start();
+    started.push(part);
+  }
 }
 
 async function listen(app: HttpApp, address: Config['listen']): Promise<string> {

@@ -35,10 +35,8 @@ export type ApiResult =
   | { readonly kind: 'uncertain'; readonly error: string }
   /** It was not carried out, and may be later. */
   | { readonly kind: 'retry'; readonly error: string; readonly retryAfterMs: number | null }
-  /** What it is about is not there: no such member, or none that this app may see. */
-  | { readonly kind: 'not-found'; readonly error: string }
-  /** It was not carried out and never will be as it stands. */
-  | { readonly kind: 'refused'; readonly error: string };
+  /** It was not carried out and never will be as it stands; the member asked about is none that this app may see. */
+  | { readonly kind: 'refused'; readonly error: string; readonly noSuchMember?: boolean };
 
 /**
  * The official SDK's client, made fit for a gate: a time-out, no proxy from the environment, no redirects, a cache
@@ -196,7 +194,7 @@ function classifyAnswer(response: AxiosResponse): ApiResult {
   if (status === 429 || (answer && RATE_LIMITED.has(answer.code)))
     return { kind: 'retry', error, retryAfterMs: rateLimitReset(response) };
   if (status >= 500 || answer?.code === STILL_SENDING) return { kind: 'uncertain', error };
-  if (answer && NO_SUCH_MEMBER.has(answer.code)) return { kind: 'not-found', error };
+  if (answer && NO_SUCH_MEMBER.has(answer.code)) return { kind: 'refused', error, noSuchMember: true };
   if (!answer)
     return status < 300 ? { kind: 'uncertain', error } : { kind: 'retry', error, retryAfterMs: null };
   return refusesForGood(answer.code)

@@ -1,9 +1,10 @@
-import { approvalsOf } from './approvals.ts';
+import { approvingVotesOf } from './approvals.ts';
 import type { ConfirmationRequest, PersonRef } from './confirmation-request.ts';
 import type { ExplainedPerson, ExplainedQuorum, Explanation, Obstacle } from './explanation.ts';
 import type { FrozenApprover } from './frozen-approver.ts';
 import type { FrozenExplanation } from './frozen-explanation.ts';
 import type { PersonDirectory } from './person-directory.ts';
+import { escalatedSeatsOf, isAwayThroughout } from './seats.ts';
 
 /**
  * Why a request was made and who could approve it, from what was frozen into it and what has been recorded since. A
@@ -46,6 +47,8 @@ export type ExplainableRequest = Pick<
   | 'status'
   | 'createdAt'
   | 'decideBy'
+  | 'escalatedAt'
+  | 'delegatedSeats'
 >;
 
 function explainedPeople({
@@ -55,7 +58,8 @@ function explainedPeople({
 }: Parameters<typeof explainRequest>[0]): readonly ExplainedPerson[] {
   const { policy, approvers } = request;
   const seats = new Map<string, FrozenApprover>(approvers.map((seat) => [seat.id, seat]));
-  const added = policy.escalation?.people ?? [];
+  const life = { from: request.createdAt, until: request.decideBy };
+  const notEscalated = request.escalatedAt === null ? (['not_escalated'] as const) : [];
   const hasLeft = (id: string) => request.status === 'pending' && people.byId(id)?.active === false;
 
   /** What holds for a person whatever seat they sit in. */
@@ -65,16 +69,18 @@ function explainedPeople({
     ...(policy.excluded.includes(id) ? (['excluded'] as const) : []),
     ...(hasLeft(id) ? (['inactive_now'] as const) : []),
   ];
-  const awayOf = ({ away }: FrozenApprover): ExplainedPerson['away'] => {
+  const awayOf = ({ id, away }: FrozenApprover): ExplainedPerson['away'] => {
     if (away === null) return null;
     const { from, until, delegate } = away;
-    if (delegate === null) return { from, until, delegate: null, delegateObstacles: null };
-    const throughout = isThroughout(delegate.away, request) ? (['away'] as const) : [];
-    return {
-      ...{ from, until, delegate: refOf(delegate) },
+    if (delegate === null) return { from, until, delegate: null };
+    const obstacles: readonly Obstacle[] = [
       // Nobody approves their own request for somebody else, whatever the policy allows approvers.
-      delegateObstacles: [...conflictsOf(delegate.id, false), ...throughout],
-    };
+      ...conflictsOf(delegate.id, false),
+      ...(seats.has(delegate.id) ? (['has_a_seat'] as const) : []),
+      ...(isAwayThroughout(delegate.away, life) ? (['away'] as const) : []),
+    ];
+    const isSeated = request.delegatedSeats.some((holder) => holder === id);
+    return { from, until, delegate: { person: refOf(delegate), isSeated, obstacles } };
   };
   const explained = (
     person: PersonRef,
@@ -85,7 +91,7 @@ function explainedPeople({
     const obstacles = [
       ...more,
       ...conflictsOf(person.id, policy.allowSelfApproval),
-      ...(seat !== undefined && isThroughout(seat.away, request) ? (['away'] as const) : []),
+      ...(seat !== undefined && isAwayThroughout(seat.away, life) ? (['away'] as const) : []),
     ];
     const mayApprove = seat !== undefined && obstacles.length === 0;
     return { person: refOf(person), through, mayApprove, obstacles, away: seat ? awayOf(seat) : null };
@@ -99,7 +105,7 @@ function explainedPeople({
         ...(allowedByFloor ? [] : (['below_floor'] as const)),
       ]),
     ),
-    ...added.map((seat) => explained(seat, ['escalation'], seat, ['not_escalated'])),
+    ...escalatedSeatsOf(request).map((seat) => explained(seat, ['escalation'], seat, notEscalated)),
   ];
 }
 
@@ -110,17 +116,11 @@ const namedByNothing = ({ id, name }: PersonRef) => ({
 
 const refOf = ({ id, name }: PersonRef): PersonRef => ({ id, name });
 
-/** Away during all of the request's life, so that nobody could count on them. */
-const isThroughout = (
-  away: { readonly from: string | null; readonly until: string | null } | null,
-  { createdAt, decideBy }: ExplainableRequest,
-): boolean =>
-  away !== null &&
-  (away.from === null || new Date(away.from) <= createdAt) &&
-  (away.until === null || decideBy <= new Date(away.until));
-
 function explainedQuorum(request: ExplainableRequest): ExplainedQuorum {
-  const approvedBy = approvalsOf(request).map(refOf);
+  const approvedBy = approvingVotesOf(request).map(({ person, seat }) => ({
+    person: refOf(person),
+    seat: refOf(seat),
+  }));
   const { quorum: needed } = request.policy;
   return {
     needed,

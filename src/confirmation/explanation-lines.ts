@@ -21,7 +21,10 @@ export function explanationLines(explanation: Explanation, locale: Locale): read
   ];
   if (people.length > 0) lines.push('', texts.people, ...people.map((person) => personLine(person, texts)));
   if (quorum !== null) {
-    const by = quorum.approvedBy.length === 0 ? null : texts.list(quorum.approvedBy.map(named));
+    const who = quorum.approvedBy.map(({ person, seat }) =>
+      seat.id === person.id ? named(person) : texts.standsFor(named(person), named(seat)),
+    );
+    const by = who.length === 0 ? null : texts.list(who);
     const missing = quorum.missing === 0 ? [] : [texts.missing(quorum.missing)];
     lines.push('', texts.list([texts.quorum(quorum.given, quorum.needed, by), ...missing]));
   }
@@ -81,11 +84,11 @@ function personLine(explained: ExplainedPerson, texts: ExplanationTexts): string
 }
 
 function delegateOf(away: NonNullable<ExplainedPerson['away']>, texts: ExplanationTexts): readonly string[] {
-  const { delegate, delegateObstacles } = away;
+  const { delegate } = away;
   if (delegate === null) return [];
-  if (delegateObstacles === null || delegateObstacles.length === 0) return [texts.delegate(named(delegate))];
-  const why = texts.list(delegateObstacles.map((code) => texts.obstacles[code]));
-  return [texts.delegateNot(named(delegate), why)];
+  const name = named(delegate.person);
+  if (delegate.obstacles.length === 0) return [delegate.isSeated ? texts.seated(name) : texts.delegate(name)];
+  return [texts.delegateNot(name, texts.list(delegate.obstacles.map((code) => texts.obstacles[code])))];
 }
 
 const named = ({ id, name }: PersonRef): string => `${name} (${id})`;

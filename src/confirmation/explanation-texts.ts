@@ -26,6 +26,8 @@ export interface ExplanationTexts {
   readonly notASeat: string;
   readonly away: (from: string | null, until: string | null) => string;
   readonly delegate: (name: string) => string;
+  readonly seated: (name: string) => string;
+  readonly standsFor: (person: string, holder: string) => string;
   readonly delegateNot: (name: string, why: string) => string;
   readonly quorum: (given: number, needed: number, by: string | null) => string;
   readonly missing: (count: number) => string;
@@ -64,10 +66,13 @@ export const EXPLANATION_TEXTS: Readonly<Record<Locale, ExplanationTexts>> = {
       inactive_now: '现已停用',
       away: '整个期限内都不在',
       not_escalated: '升级之后才加入',
+      has_a_seat: '自己已有席位',
     },
     notASeat: '没有席位',
     away: (from, until) => `不在：${from ?? '已开始'} 至 ${until ?? '另行通知'}`,
     delegate: (name) => `由 ${name} 代理`,
+    seated: (name) => `已由 ${name} 代理`,
+    standsFor: (person, holder) => `${person} 代 ${holder}`,
     delegateNot: (name, why) => `代理人 ${name} 不能代理：${why}`,
     quorum: (given, needed, by) => `票数：${given}/${needed}${by === null ? '' : `（${by}）`}`,
     missing: (count) => `还需 ${count} 人`,
@@ -106,10 +111,13 @@ export const EXPLANATION_TEXTS: Readonly<Record<Locale, ExplanationTexts>> = {
       inactive_now: 'is not active now',
       away: 'is away the whole time',
       not_escalated: 'is added by the escalation, which has not happened',
+      has_a_seat: 'has a seat of their own',
     },
     notASeat: 'has no seat',
     away: (from, until) => `away from ${from ?? 'before'} until ${until ?? 'further notice'}`,
-    delegate: (name) => `${name} stands in`,
+    delegate: (name) => `${name} can stand in`,
+    seated: (name) => `${name} stands in`,
+    standsFor: (person, holder) => `${person} for ${holder}`,
     delegateNot: (name, why) => `the delegate ${name} cannot stand in: ${why}`,
     quorum: (given, needed, by) => `Approvals: ${given}/${needed}${by === null ? '' : ` (${by})`}`,
     missing: (count) => `${count} more needed`,

@@ -41,6 +41,8 @@ export const OBSTACLES = [
   'away',
   /** Their seat comes with the escalation, which has not happened. */
   'not_escalated',
+  /** Of a delegate, who then takes nobody else's. */
+  'has_a_seat',
 ] as const;
 export type Obstacle = (typeof OBSTACLES)[number];
 
@@ -54,9 +56,12 @@ export interface ExplainedPerson {
   readonly away: {
     readonly from: string | null;
     readonly until: string | null;
-    readonly delegate: PersonRef | null;
-    /** What speaks against the delegate; null where there is none. */
-    readonly delegateObstacles: readonly Obstacle[] | null;
+    readonly delegate: {
+      readonly person: PersonRef;
+      /** Their standing in is on the record. */
+      readonly isSeated: boolean;
+      readonly obstacles: readonly Obstacle[];
+    } | null;
   } | null;
 }
 
@@ -65,5 +70,6 @@ export interface ExplainedQuorum {
   readonly given: number;
   /** Approvals that are still missing; 0 once it is closed as approved. */
   readonly missing: number;
-  readonly approvedBy: readonly PersonRef[];
+  /** Each person once, with whose seat they took: their own, or that of somebody for whom they stand in. */
+  readonly approvedBy: readonly { readonly person: PersonRef; readonly seat: PersonRef }[];
 }

@@ -3,6 +3,8 @@ import { CountersignError } from '../errors.ts';
 import type { HookContext } from '../hook/hook-context.ts';
 import { type ChannelId, channelId, newConfirmationId, type PersonId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
+import { attainableApprovals } from './attainable-quorum.ts';
+import { attendInside } from './attend.ts';
 import type { ConfirmationRequest, DecisiveField, PersonRef } from './confirmation-request.ts';
 import { subjectOf } from './decision-event.ts';
 import { digestOf, verificationCodeOf } from './digest.ts';
@@ -11,6 +13,7 @@ import { freezeExplanation } from './frozen-explanation.ts';
 import type { ConfirmationGate, GateAnswer, GatedCall } from './gate.ts';
 import { valueAt } from './json-pointer.ts';
 import type { ConfirmationLedger, LedgerTransaction, NewConfirmation } from './ledger.ts';
+import { isAnythingAhead } from './next-step.ts';
 import type { PersonDirectory } from './person-directory.ts';
 import type { DecidingPolicy, PolicyEvaluator } from './policy-evaluator.ts';
 import type { PolicyTrial } from './policy-trial.ts';
@@ -79,9 +82,9 @@ async function store(
     actor: { type: 'agent', id: request.agent, name: request.agent },
     data: requestedData(request, facts),
   });
-  const eligible = eligibleApprovers(facts, ports.people);
-  if (eligible < policy.quorum) {
-    const reason = `${eligible} of the approvers could decide this, and the policy ${policy.id} asks for ${policy.quorum}.`;
+  const attainable = attainableApprovals(request, ports.people);
+  if (attainable.people < policy.quorum) {
+    const reason = `${attainable.people} of the approvers could decide this, and the policy ${policy.id} asks for ${policy.quorum}.${attainable.explanation}`;
     await closeUndeliverableInside(transaction, { id: request.id, reason });
     return {
       kind: 'denied',
@@ -90,6 +93,8 @@ async function store(
       confirmationId: request.id,
     };
   }
+  if (isAnythingAhead(request, request.createdAt))
+    await attendInside(transaction, request, request.createdAt);
   return { kind: 'pending', confirmationId: request.id };
 }
 
@@ -185,13 +190,6 @@ function decisiveFieldsOf(context: HookContext, toolFacts: ToolFacts): readonly 
     ['string', 'number'].includes(typeof valueAt(context.toolArgs, pointer)),
   );
 }
-
-const eligibleApprovers = (facts: NewConfirmation, people: PersonDirectory): number =>
-  facts.approvers.filter(
-    ({ id }) =>
-      people.byId(id)?.active === true &&
-      (facts.policy.allowSelfApproval || (id !== facts.requester.id && id !== facts.agentOwner)),
-  ).length;
 
 const requestedData = (request: ConfirmationRequest, facts: NewConfirmation): JsonObject => ({
   tool: request.tool,

@@ -54,6 +54,10 @@ export const confirmations = pgTable('confirmations', {
   sendBy: time('send_by'),
   executionAt: time('execution_at'),
   executionDetail: text('execution_detail'),
+  nextStepAt: time('next_step_at'),
+  remindedAt: time('reminded_at'),
+  escalatedAt: time('escalated_at'),
+  delegatedSeats: text('delegated_seats').array().notNull().default([]),
   executionSource: text('execution_source', { enum: ['executor', 'agent', 'settlement', 'timeout'] }),
 });
 
@@ -62,6 +66,8 @@ export const votes = pgTable('votes', {
   confirmationId: uuid('confirmation_id').notNull(),
   personId: text('person_id').notNull(),
   personName: text('person_name').notNull(),
+  seatId: text('seat_id').notNull(),
+  seatName: text('seat_name').notNull(),
   verdict: text('verdict', { enum: ['approve', 'reject'] }).notNull(),
   reason: text('reason'),
   channel: text('channel').notNull(),

@@ -56,8 +56,7 @@ export const explanationSchema = z
           .object({
             from: z.string().nullable(),
             until: z.string().nullable(),
-            delegate: personSchema.nullable(),
-            delegateObstacles: obstacles.nullable(),
+            delegate: z.object({ person: personSchema, isSeated: z.boolean(), obstacles }).nullable(),
           })
           .nullable(),
       }),
@@ -67,7 +66,7 @@ export const explanationSchema = z
         needed: z.int(),
         given: z.int(),
         missing: z.int(),
-        approvedBy: z.array(personSchema),
+        approvedBy: z.array(z.object({ person: personSchema, seat: personSchema })),
       })
       .nullable(),
   })
