@@ -39,7 +39,6 @@ export type ExplainableRequest = Pick<
   ConfirmationRequest,
   | 'tool'
   | 'agent'
-  | 'requester'
   | 'agentOwner'
   | 'policy'
   | 'approvers'
@@ -49,7 +48,7 @@ export type ExplainableRequest = Pick<
   | 'decideBy'
   | 'escalatedAt'
   | 'delegatedSeats'
->;
+> & { readonly requester: PersonRef | null };
 
 function explainedPeople({
   request,
@@ -64,7 +63,7 @@ function explainedPeople({
 
   /** What holds for a person whatever seat they sit in. */
   const conflictsOf = (id: string, mayDecideOwn: boolean): Obstacle[] => [
-    ...(!mayDecideOwn && request.requester.id === id ? (['requester'] as const) : []),
+    ...(!mayDecideOwn && request.requester?.id === id ? (['requester'] as const) : []),
     ...(!mayDecideOwn && request.agentOwner === id ? (['agent_owner'] as const) : []),
     ...(policy.excluded.includes(id) ? (['excluded'] as const) : []),
     ...(hasLeft(id) ? (['inactive_now'] as const) : []),

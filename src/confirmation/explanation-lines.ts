@@ -1,14 +1,16 @@
 import { assertNever } from '../assert-never.ts';
 import { visibleText } from '../channel/visible-text.ts';
 import type { Locale } from '../locale.ts';
-import type { PersonRef } from './confirmation-request.ts';
-import type { ExplainedPerson, Explanation } from './explanation.ts';
+import type { ExplainedName, ExplainedPerson, Explanation } from './explanation.ts';
 import { EXPLANATION_TEXTS, type ExplanationTexts } from './explanation-texts.ts';
 import { DEFAULT_POLICY_ID } from './policy-evaluator.ts';
 import type { PolicyTrial } from './policy-trial.ts';
 
 /** An explanation as a person reads it, line by line. The same for a stored request and for a call that is tried out. */
-export function explanationLines(explanation: Explanation, locale: Locale): readonly string[] {
+export function explanationLines(
+  explanation: Omit<Explanation, 'rule'>,
+  locale: Locale,
+): readonly string[] {
   const texts = EXPLANATION_TEXTS[locale];
   const { call, trials, people, quorum } = explanation;
   const lines = [
@@ -31,7 +33,7 @@ export function explanationLines(explanation: Explanation, locale: Locale): read
   return [...lines, texts.revision(explanation.configRevision)].map((line) => visibleText(line).text);
 }
 
-function answerLine({ answer }: Explanation, texts: ExplanationTexts): string {
+function answerLine({ answer }: Pick<Explanation, 'answer'>, texts: ExplanationTexts): string {
   switch (answer.kind) {
     case 'asked':
       return texts.asked(answer.policy, answer.status);
@@ -91,4 +93,4 @@ function delegateOf(away: NonNullable<ExplainedPerson['away']>, texts: Explanati
   return [texts.delegateNot(name, texts.list(delegate.obstacles.map((code) => texts.obstacles[code])))];
 }
 
-const named = ({ id, name }: PersonRef): string => `${name} (${id})`;
+const named = ({ id, name }: ExplainedName): string => `${name} (${id})`;

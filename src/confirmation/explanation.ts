@@ -1,15 +1,20 @@
-import type { AgentId, PersonId } from '../ids.ts';
-import type { ConfirmationRequest, PersonRef } from './confirmation-request.ts';
+import type { ConfirmationRequest } from './confirmation-request.ts';
 import type { FrozenPolicy } from './frozen-policy.ts';
 import type { PolicyTrial } from './policy-trial.ts';
+
+/** Ids are plain texts: an explanation is read, and nothing is done with it. */
+export interface ExplainedName {
+  readonly id: string;
+  readonly name: string;
+}
 
 /** Why a call was, or would be, asked about; who could approve it, and how far that is. */
 export interface Explanation {
   readonly call: {
     readonly tool: string;
-    readonly agent: AgentId;
-    readonly requester: PersonRef | null;
-    readonly agentOwner: PersonId | null;
+    readonly agent: string;
+    readonly requester: ExplainedName | null;
+    readonly agentOwner: string | null;
     /** A confirmation is required whatever policies say; null where that was not kept. */
     readonly flagged: boolean | null;
   };
@@ -47,7 +52,7 @@ export const OBSTACLES = [
 export type Obstacle = (typeof OBSTACLES)[number];
 
 export interface ExplainedPerson {
-  readonly person: PersonRef;
+  readonly person: ExplainedName;
   /** Which entries of the rule name them, as in the file; `escalation` for seats that escalation adds. */
   readonly through: readonly string[];
   readonly mayApprove: boolean;
@@ -57,7 +62,7 @@ export interface ExplainedPerson {
     readonly from: string | null;
     readonly until: string | null;
     readonly delegate: {
-      readonly person: PersonRef;
+      readonly person: ExplainedName;
       /** Their standing in is on the record. */
       readonly isSeated: boolean;
       readonly obstacles: readonly Obstacle[];
@@ -71,5 +76,5 @@ export interface ExplainedQuorum {
   /** Approvals that are still missing; 0 once it is closed as approved. */
   readonly missing: number;
   /** Each person once, with whose seat they took: their own, or that of somebody for whom they stand in. */
-  readonly approvedBy: readonly { readonly person: PersonRef; readonly seat: PersonRef }[];
+  readonly approvedBy: readonly { readonly person: ExplainedName; readonly seat: ExplainedName }[];
 }
