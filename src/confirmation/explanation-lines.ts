@@ -7,10 +7,7 @@ import { DEFAULT_POLICY_ID } from './policy-evaluator.ts';
 import type { PolicyTrial } from './policy-trial.ts';
 
 /** An explanation as a person reads it, line by line. The same for a stored request and for a call that is tried out. */
-export function explanationLines(
-  explanation: Omit<Explanation, 'rule'>,
-  locale: Locale,
-): readonly string[] {
+export function explanationLines(explanation: Omit<Explanation, 'rule'>, locale: Locale): readonly string[] {
   const texts = EXPLANATION_TEXTS[locale];
   const { call, trials, people, quorum } = explanation;
   const lines = [

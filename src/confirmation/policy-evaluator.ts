@@ -61,10 +61,7 @@ export function createPolicyEvaluator(
     if (!flagged) return { kind: 'none' };
     if (defaultPolicy !== null)
       return { kind: 'policy', policy: { ...defaultPolicy, id: DEFAULT_POLICY_ID } };
-    // Refused when the configuration is loaded; here only so that no way around that leads to "not needed".
-    const message = 'This call needs a confirmation, and no policy says whose.';
-    note(trials, DEFAULT_RULE, 'failed', { message });
-    return { kind: 'failed', message, argument: null, policyId: DEFAULT_POLICY_ID };
+    return { kind: 'unanswered' };
   };
 
   /** What decides without the policies that read the agent's input. */
@@ -109,7 +106,7 @@ export function createPolicyEvaluator(
       const above = covering.value ? config.floor : null;
       if (above !== null && match.kind === 'policy') retract(trials, 'raised', {});
       const matched = match.kind === 'policy' ? match.policy : above && withoutCondition(above);
-      if (matched === null) return { kind: 'none' };
+      if (matched === null) return match.kind === 'unanswered' ? unanswered(trials) : { kind: 'none' };
       const excluded = excludedBy(above === null ? [matched] : [matched, above], question);
       if (excluded.kind === 'failed') return { ...excluded, policyId: matched.id };
       const rule = above === null ? matched : { ...applyFloor(matched, above), id: matched.id };
@@ -156,11 +153,20 @@ function retract(
   if (latest !== undefined) trials?.push({ ...latest, ...more, outcome });
 }
 
+/** Refused when the configuration is loaded; here only so that no way around that leads to "not needed". */
+function unanswered(trials: PolicyTrial[] | null): PolicyAnswer {
+  const message = 'This call needs a confirmation, and no policy says whose.';
+  note(trials, DEFAULT_RULE, 'failed', { message });
+  return { kind: 'failed', message, argument: null, policyId: DEFAULT_POLICY_ID };
+}
+
 const DEFAULT_RULE = { id: DEFAULT_POLICY_ID, tools: [], when: null };
 
 /** What matched, before the floor and before anybody is excluded. */
 type MatchedRule =
   | Exclude<PolicyAnswer, { readonly kind: 'policy' }>
+  /** A confirmation is required, and no rule but perhaps the floor says whose. */
+  | { readonly kind: 'unanswered' }
   | { readonly kind: 'policy'; readonly policy: PolicyRule & { readonly id: string } };
 
 interface PreparedPolicy {
