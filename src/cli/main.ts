@@ -48,7 +48,9 @@ program
 const policy = program.command('policy').description('which calls need people, and which people');
 policy
   .command('lint')
-  .description('list rules that do nothing, or not what they seem to; exits 0 when there are none, 1 otherwise')
+  .description(
+    'list rules that do nothing, or not what they seem to; exits 0 when there are none, 1 otherwise',
+  )
   .option(...configOption)
   .action(async ({ config }: { config: string }) => {
     const { policyLint } = await import('./policy-lint.ts');

@@ -25,7 +25,7 @@ export function explanationLines(explanation: Omit<Explanation, 'rule'>, locale:
     );
     const by = who.length === 0 ? null : texts.list(who);
     const missing = quorum.missing === 0 ? [] : [texts.missing(quorum.missing)];
-    lines.push('', texts.list([texts.quorum(quorum.given, quorum.needed, by), ...missing]));
+    lines.push('', texts.clauses([texts.quorum(quorum.given, quorum.needed, by), ...missing]));
   }
   return [...lines, texts.revision(explanation.configRevision)].map((line) => visibleText(line).text);
 }
@@ -55,15 +55,15 @@ function trialLine(trial: PolicyTrial, texts: ExplanationTexts): string {
       case 'condition_false':
         return texts.holdsNot(when ?? '', looked);
       case 'passed_over':
-        return texts.list([texts.passedOver(trial.stricter ?? ''), condition]);
+        return texts.clauses([texts.passedOver(trial.stricter ?? ''), condition]);
       case 'failed':
         return texts.failed(trial.message ?? '');
       case 'decided':
-        return isDefault ? texts.decidesFlagged : texts.list([texts.decides, condition]);
+        return isDefault ? texts.decidesFlagged : texts.clauses([texts.decides, condition]);
       case 'not_flagged':
         return texts.notFlagged;
       case 'raised':
-        return texts.list([texts.raises, condition]);
+        return texts.clauses([texts.raises, condition]);
       default:
         return assertNever(outcome);
     }
@@ -79,7 +79,7 @@ function personLine(explained: ExplainedPerson, texts: ExplanationTexts): string
   const says = mayApprove ? texts.may(by) : texts.mayNot(why, by);
   const parts =
     away === null ? [says] : [says, texts.away(away.from, away.until), ...delegateOf(away, texts)];
-  return `  ${named(person)}: ${parts.join('; ')}`;
+  return `  ${named(person)}: ${texts.clauses(parts)}`;
 }
 
 function delegateOf(away: NonNullable<ExplainedPerson['away']>, texts: ExplanationTexts): readonly string[] {

@@ -33,6 +33,7 @@ export interface ExplanationTexts {
   readonly missing: (count: number) => string;
   readonly revision: (revision: string) => string;
   readonly list: (items: readonly string[]) => string;
+  readonly clauses: (parts: readonly string[]) => string;
 }
 
 export const EXPLANATION_TEXTS: Readonly<Record<Locale, ExplanationTexts>> = {
@@ -78,6 +79,7 @@ export const EXPLANATION_TEXTS: Readonly<Record<Locale, ExplanationTexts>> = {
     missing: (count) => `还需 ${count} 人`,
     revision: (revision) => `配置版本：${revision}`,
     list: (items) => items.join('、'),
+    clauses: (parts) => parts.join('；'),
   },
   'en-US': {
     call: (tool, agent, requester) =>
@@ -123,5 +125,6 @@ export const EXPLANATION_TEXTS: Readonly<Record<Locale, ExplanationTexts>> = {
     missing: (count) => `${count} more needed`,
     revision: (revision) => `Configuration: ${revision}`,
     list: (items) => items.join(', '),
+    clauses: (parts) => parts.join('; '),
   },
 };

@@ -87,6 +87,7 @@ export function createPolicyEvaluator(
           retract(trials, 'failed', { message: trusted.message });
           return trusted;
         }
+        if (trusted.kind === 'unanswered' && floor === null) return trusted;
         if (trusted.kind === 'policy' && !isAtLeastAsStrict(policy.config, trusted.policy)) {
           retract(trials, 'passed_over', { stricter: trusted.policy.id });
           continue;
