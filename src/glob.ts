@@ -59,3 +59,8 @@ export function globsOverlap(one: string, other: string): boolean {
   }
   return reachable[other.length] === true;
 }
+
+/** Whether `broad` matches every name that `narrow` matches: `oa__*` covers `oa__pay*`. */
+export const globCovers = (broad: string, narrow: string): boolean =>
+  // A character that stands in no name can only be matched by a `*`, and what matches it there matches anything.
+  compileGlob(broad).matches(narrow.replaceAll('*', '\u0000'));

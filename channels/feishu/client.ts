@@ -20,11 +20,11 @@ export interface FeishuClient {
 }
 
 export interface ApiRequest {
-  readonly method: 'POST' | 'PATCH';
+  readonly method: 'GET' | 'POST' | 'PATCH';
   /** Already safe: no part of it is taken from outside unchecked. */
   readonly path: `/open-apis/${string}`;
   readonly params?: Readonly<Record<string, string>>;
-  readonly body: Readonly<Record<string, string>>;
+  readonly body?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
 }
 
@@ -35,8 +35,8 @@ export type ApiResult =
   | { readonly kind: 'uncertain'; readonly error: string }
   /** It was not carried out, and may be later. */
   | { readonly kind: 'retry'; readonly error: string; readonly retryAfterMs: number | null }
-  /** It was not carried out and never will be as it stands. */
-  | { readonly kind: 'refused'; readonly error: string };
+  /** It was not carried out and never will be as it stands; the member asked about is none that this app may see. */
+  | { readonly kind: 'refused'; readonly error: string; readonly noSuchMember?: boolean };
 
 /**
  * The official SDK's client, made fit for a gate: a time-out, no proxy from the environment, no redirects, a cache
@@ -93,7 +93,7 @@ export function createFeishuClient(input: {
           method: request.method,
           url: request.path,
           params: request.params ?? {},
-          data: request.body,
+          ...(request.body && { data: request.body }),
           signal: deadline.signal,
         },
         lark.withTenantToken(accessToken),
@@ -170,6 +170,9 @@ const RATE_LIMITED = new Set([99991400, 230020, 11232, 11233, 11247]);
 /** "The message is being sent": an earlier attempt with the same `uuid` is under way. */
 const STILL_SENDING = 230049;
 
+/** Of the directory: an id that nobody has, or of a member outside what the app may see (41050). */
+const NO_SUCH_MEMBER = new Set([41012, 41050, 99992351]);
+
 /**
  * Families that say no for good: 100xx credentials (10003 app id, 10014 secret), 230xxx to 232xxx messages (230002 not in the
  * chat, 230013, 230053 and 230006 not reachable, 230022 and 230028 content refused, 230025 too large, 230031 too
@@ -191,6 +194,7 @@ function classifyAnswer(response: AxiosResponse): ApiResult {
   if (status === 429 || (answer && RATE_LIMITED.has(answer.code)))
     return { kind: 'retry', error, retryAfterMs: rateLimitReset(response) };
   if (status >= 500 || answer?.code === STILL_SENDING) return { kind: 'uncertain', error };
+  if (answer && NO_SUCH_MEMBER.has(answer.code)) return { kind: 'refused', error, noSuchMember: true };
   if (!answer)
     return status < 300 ? { kind: 'uncertain', error } : { kind: 'retry', error, retryAfterMs: null };
   return refusesForGood(answer.code)

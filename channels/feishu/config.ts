@@ -51,12 +51,22 @@ export const feishuIdentity = z
     openId: consoleValue('openId').optional(),
     unionId: consoleValue('unionId').optional(),
     userId: consoleValue('userId').optional(),
+    /** The company address in the directory, or the personal one where there is no other. */
+    email: consoleValue('email').transform(emailId).optional(),
   })
-  .refine(({ openId, unionId, userId }) => openId ?? unionId ?? userId, 'needs openId, unionId or userId')
-  .transform(({ tenant, openId, unionId, userId }): ChannelIdentity => {
-    const ids = { ...(openId && { openId }), ...(unionId && { unionId }), ...(userId && { userId }) };
-    return { provider: 'feishu', tenant, ids };
+  .refine(
+    ({ openId, unionId, userId, email }) => openId ?? unionId ?? userId ?? email,
+    'needs openId, unionId, userId or email',
+  )
+  .transform(({ tenant, ...known }): ChannelIdentity => {
+    const ids = Object.entries(known).flatMap(([kind, id]) => (id ? [[kind, id]] : []));
+    return { provider: 'feishu', tenant, ids: Object.fromEntries(ids) };
   });
+
+/** Addresses are compared without regard to case. */
+export function emailId(address: string): string {
+  return address.toLowerCase();
+}
 
 function isBareBase(value: string): boolean {
   // What is no URL at all has been reported already.

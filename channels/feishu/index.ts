@@ -13,6 +13,7 @@ import type { CallbackReply } from '../../src/channel/inbound-event.ts';
 import type { Locale } from '../../src/locale.ts';
 import { createFeishuClient } from './client.ts';
 import { type FeishuSettings, feishuIdentity, feishuSettings } from './config.ts';
+import { resolveMember } from './directory.ts';
 import { parseCallback } from './parse.ts';
 import { renderCard } from './render.ts';
 import { verifyCallback } from './verify.ts';
@@ -95,6 +96,8 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
     },
 
     reply: (_event, reply) => toast(reply, locale),
+
+    resolve: (input) => resolveMember({ ...input, client, tenant: settings.tenant }),
 
     render: (card, token) => renderCard({ card, token, chat: settings.chat }),
 

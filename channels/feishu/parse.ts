@@ -65,9 +65,10 @@ const buttonValue = z.object({
   action: z.enum(['approve', 'reject']),
   request: id,
   delivery: optionalId,
+  version: z.int().min(0).nullish(),
 });
 
-type Pressed = Pick<TapEvent, 'verdict' | 'confirmation' | 'token' | 'reason'>;
+type Pressed = Pick<TapEvent, 'verdict' | 'confirmation' | 'token' | 'cardVersion' | 'reason'>;
 
 function pressedButton(action: Action): Pressed | null {
   // A submit button carries no value of its own, so the form's token travels in its name.
@@ -75,19 +76,24 @@ function pressedButton(action: Action): Pressed | null {
   const value = buttonValue.safeParse(action.value);
   const reason = action.form_value ? reasonIn(action.form_value) : undefined;
   if (value.success) {
-    const { action: verdict, request, delivery } = value.data;
+    const { action: verdict, request, delivery, version } = value.data;
     if (submit && submit[1] !== verdict) return null;
-    return { verdict, confirmation: request, token: delivery ?? submit?.[2] ?? null, reason };
+    const token = delivery ?? submit?.[2] ?? null;
+    return { verdict, confirmation: request, token, cardVersion: version ?? versionIn(submit), reason };
   }
   if (!submit) return null;
   return {
     verdict: submit[1] as Verdict,
     confirmation: null,
     token: submit[2] ?? null,
+    cardVersion: versionIn(submit),
     // A form was shown, so a reason was asked for even where the platform leaves an empty field out.
     reason: reason ?? '',
   };
 }
+
+const versionIn = (submit: RegExpExecArray | null): number | null =>
+  submit?.[3] === undefined ? null : Number(submit[3]);
 
 function reasonIn(formValue: Readonly<Record<string, unknown>>): string {
   const reason = Object.hasOwn(formValue, REASON_FIELD) ? formValue[REASON_FIELD] : '';

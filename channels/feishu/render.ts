@@ -7,8 +7,11 @@ import { fitsMessage, MAX_REASON_LENGTH, MAX_REQUEST_BYTES } from './limits.ts';
 
 /** The input of the reason form. */
 export const REASON_FIELD = 'reason';
-/** `approve.<token>` or `reject.<token>`: submit buttons carry no value, so the token is in the name. */
-export const SUBMIT_NAME = /^(approve|reject)(?:\.([A-Za-z0-9_-]{1,128}))?$/;
+/**
+ * `approve.<token>.v<version>` or `reject.<token>.v<version>`: submit buttons carry no value, so the delivery's token
+ * and the card's version are in the name.
+ */
+export const SUBMIT_NAME = /^(approve|reject)(?:\.([A-Za-z0-9_-]{1,128}))?(?:\.v(\d{1,9}))?$/;
 
 /**
  * Draws a card as Feishu card JSON 2.0, within 30 KB and 200 elements. What decides (tool and decisive lines) is
@@ -186,17 +189,20 @@ function actionElements(card: Card, token: string, decisiveShown: boolean, text:
     type: verdict === 'approve' ? 'primary_filled' : 'danger',
     text: plainText(actions.labels[verdict]),
   });
+  const carried = { request: card.confirmationId, delivery: token, version: card.version };
   const plain = offered
     .filter((verdict) => !reasonRequired(actions.reason, verdict))
     .map((verdict) => ({
       ...button(verdict),
-      behaviors: [
-        { type: 'callback', value: { action: verdict, request: card.confirmationId, delivery: token } },
-      ],
+      behaviors: [{ type: 'callback', value: { action: verdict, ...carried } }],
     }));
   const submits = offered
     .filter((verdict) => reasonRequired(actions.reason, verdict))
-    .map((verdict) => ({ ...button(verdict), name: `${verdict}.${token}`, form_action_type: 'submit' }));
+    .map((verdict) => ({
+      ...button(verdict),
+      name: `${verdict}.${token}.v${card.version}`,
+      form_action_type: 'submit',
+    }));
   const note =
     !actions.approvable && decisiveShown ? [line(text.notApprovableHere, { text_color: 'red' })] : [];
   return [...note, ...plain, ...reasonForm(actions.labels.reason, submits)];

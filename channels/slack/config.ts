@@ -53,10 +53,21 @@ export const slackSettings: z.ZodType<SlackSettings> = z
     apiUrl: apiUrl.endsWith('/') ? apiUrl : `${apiUrl}/`,
   }));
 
-/** The value of `people[].slack`. */
+/** The value of `people[].slack`: a team and the person's id in it, or their e-mail address there. */
 export const slackIdentity: z.ZodType<ChannelIdentity> = z
   .strictObject({
     team: z.string().regex(SLACK_ID.team, 'has to be a Slack team id, like T0ACME'),
-    user: z.string().regex(SLACK_ID.user, 'has to be a Slack user id, like U0LIWEI'),
+    user: z.string().regex(SLACK_ID.user, 'has to be a Slack user id, like U0LIWEI').optional(),
+    email: z.email('has to be an e-mail address').transform(emailId).optional(),
   })
-  .transform(({ team, user }) => ({ provider: 'slack', tenant: team, ids: { user } }));
+  .refine(({ user, email }) => user ?? email, 'needs user or email')
+  .transform(({ team, user, email }) => ({
+    provider: 'slack',
+    tenant: team,
+    ids: { ...(user && { user }), ...(email && { email }) },
+  }));
+
+/** Addresses are compared without regard to case. */
+export function emailId(address: string): string {
+  return address.toLowerCase();
+}

@@ -14,7 +14,7 @@ import type {
   UpdateOutcome,
 } from '../../src/channel/channel.ts';
 import type { ChannelInput, ChannelKind } from '../../src/channel/channel-kind.ts';
-import type { CallbackReply, TapEvent } from '../../src/channel/inbound-event.ts';
+import type { CallbackReply, ChannelActor, TapEvent } from '../../src/channel/inbound-event.ts';
 import {
   createSlackClient,
   type SlackClient,
@@ -24,6 +24,7 @@ import {
   toUpdateOutcome,
 } from './client.ts';
 import { SLACK_ID, type SlackSettings, slackIdentity, slackSettings } from './config.ts';
+import { resolveMember } from './directory.ts';
 import { parseCallback } from './parse.ts';
 import { remindInThread } from './remind.ts';
 import { renderCard } from './render.ts';
@@ -107,6 +108,10 @@ class SlackChannel implements Channel {
   reply(event: TapEvent, reply: CallbackReply): ChannelAnswer {
     const { answer, afterwards } = replyTo({ ...this.#input, event, reply, client: this.#client });
     return afterwards === undefined ? { answer } : { answer, afterwards: () => this.#track(afterwards()) };
+  }
+
+  resolve({ actor, signal }: { readonly actor: ChannelActor; readonly signal: AbortSignal }) {
+    return resolveMember({ actor, client: this.#client, team: this.address.tenant, signal });
   }
 
   render(card: Card, token: string): RenderedCard {

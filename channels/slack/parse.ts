@@ -139,6 +139,7 @@ function parseViewSubmission(json: unknown): ParsedCallback {
     messageId: context.message,
     confirmation: context.request,
     token: context.token,
+    cardVersion: context.version ?? null,
     verdict: context.verdict,
     reason: written.trim() === '' ? '' : written,
     openedFor: context.person,

@@ -134,7 +134,7 @@ function otherLines(
 }
 
 function buttons(card: Card, token: string, mayApprove: boolean): SlackBlock[] {
-  const value = buttonValue(card.confirmationId, token);
+  const value = buttonValue(card.confirmationId, token, card.version);
   const elements: SlackBlock[] = [];
   if (card.actions.kind === 'decide') {
     const { labels } = card.actions;

@@ -102,6 +102,7 @@ function reasonView({
     private_metadata: writeModalContext({
       request: reply.confirmation,
       token: reply.token,
+      version: event.cardVersion,
       verdict: reply.verdict,
       person: event.actor.ids.user ?? '',
       chat: event.chat,

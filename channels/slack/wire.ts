@@ -23,23 +23,27 @@ export const CARD_EVENT_TYPE = 'countersign_card';
 export const verdictOf = (actionId: string): Verdict | null =>
   actionId === ACTION_ID.approve ? 'approve' : actionId === ACTION_ID.reject ? 'reject' : null;
 
-/** A button's `value`: which request, and the delivery's opaque token. Neither proves anything by itself. */
-export const buttonValue = (confirmation: string, token: string): string => `${confirmation}.${token}`;
+/** A button's `value`: which request, the delivery's opaque token, the card's version. None proves anything by itself. */
+export const buttonValue = (confirmation: string, token: string, version: number): string =>
+  `${confirmation}.${token}.v${version}`;
 
-const BUTTON_VALUE = /^([0-9a-f-]{36})\.([\x21-\x7e]{1,200})$/;
+const BUTTON_VALUE = /^([0-9a-f-]{36})\.([\x21-\x7e]{1,200}?)(?:\.v(\d{1,9}))?$/;
 
-/** Both null where it is not ours: the core then finds no delivery, changes nothing and tells the person. */
+/** All null where it is not ours: the core then finds no delivery, changes nothing and tells the person. */
 export function parseButtonValue(value: string | undefined): {
   readonly confirmation: string | null;
   readonly token: string | null;
+  readonly cardVersion: number | null;
 } {
-  const match = BUTTON_VALUE.exec(value ?? '');
-  return { confirmation: match?.[1] ?? null, token: match?.[2] ?? null };
+  const [, confirmation = null, token = null, version] = BUTTON_VALUE.exec(value ?? '') ?? [];
+  return { confirmation, token, cardVersion: version === undefined ? null : Number(version) };
 }
 
 const modalContext = z.strictObject({
   request: z.string().max(64),
   token: z.string().max(200),
+  /** Of the card that was tapped; absent in modals that were opened by an older version of this service. */
+  version: z.int().min(0).nullish(),
   verdict: z.literal(['approve', 'reject']),
   /** For whom the modal was opened; nobody else may submit it. */
   person: z.string().regex(SLACK_ID.user),

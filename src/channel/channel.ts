@@ -1,7 +1,7 @@
 import type { ChannelId, ConfirmationId, DeliveryId } from '../ids.ts';
 import type { Locale } from '../locale.ts';
 import type { Card, RenderedCard } from './card.ts';
-import type { CallbackReply, InboundEvent, TapEvent } from './inbound-event.ts';
+import type { CallbackReply, ChannelActor, InboundEvent, TapEvent } from './inbound-event.ts';
 
 /**
  * One place where people are asked. A channel knows its platform and nothing of policies, votes or the database;
@@ -31,6 +31,16 @@ export interface Channel {
    * (an ephemeral message, a modal); it may fail without undoing anything and must not throw.
    */
   reply(event: TapEvent, reply: CallbackReply): ChannelAnswer;
+  /**
+   * Asks the platform's directory by which further ids the actor of a verified callback is known in this channel's
+   * tenant. Called only where the envelope's own ids find nobody and others could; while the platform waits for its
+   * answer, so `signal` ends it early. Null: the directory has no such member. A throw: it could not be asked, and
+   * nobody is taken for the actor. Absent: this platform has no directory.
+   */
+  resolve?(input: {
+    readonly actor: ChannelActor;
+    readonly signal: AbortSignal;
+  }): Promise<ChannelActor | null>;
 
   /** Draws a card within the platform's limits. Pure: the same card and token give the same payload. */
   render(card: Card, token: string): RenderedCard;

@@ -23,6 +23,8 @@ export interface TapEvent {
   /** What the button, form or modal carried. `confirmation` is null where a form carries the token alone. */
   readonly confirmation: string | null;
   readonly token: string | null;
+  /** Which version of the card the button stood on; null on cards that do not say. */
+  readonly cardVersion: number | null;
   readonly verdict: Verdict;
   /** `undefined`: the surface did not ask yet; a string: what was typed (may be empty). */
   readonly reason: string | undefined;

@@ -19,16 +19,19 @@ export class FaultyConfig extends Error {
 /** Exit code for a configuration that is wrong. */
 export const EXIT_FAULTY_CONFIG = 2;
 
+export function unreadable(fileName: string, error: unknown): FaultyConfig {
+  const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+  const message = `the file cannot be read (${code}); name it with --config`;
+  return new FaultyConfig(fileName, [{ path: '', line: null, message }]);
+}
+
 /** Reads and checks the configuration with the channels and hooks this service is built with. */
 export async function readConfig(fileName: string, warn: (line: string) => void): Promise<Config> {
   let text: string;
   try {
     text = await readFile(fileName, 'utf8');
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-    throw new FaultyConfig(fileName, [
-      { path: '', line: null, message: `the file cannot be read (${code}); name it with --config` },
-    ]);
+    throw unreadable(fileName, error);
   }
   const loaded = loadConfig({
     text,

@@ -88,6 +88,8 @@ export interface ChannelConfig {
 /** The rule of a policy, people and channels resolved. */
 export interface PolicyRule {
   readonly approvers: readonly PersonId[];
+  /** What the file says in the place of `approvers`, entry by entry, with everybody it means, active or not. */
+  readonly named: readonly NamedApprovers[];
   readonly quorum: number;
   readonly allowSelfApproval: boolean;
   readonly channels: readonly ChannelId[];
@@ -104,6 +106,12 @@ export interface PolicyRule {
   readonly coolOffMs: number;
   /** CEL text, already type-checked: the id of one person who may not approve, or a list of them; null: nobody more. */
   readonly excluded: string | null;
+}
+
+export interface NamedApprovers {
+  /** `group:finance` or `person:li.wei`. */
+  readonly by: string;
+  readonly people: readonly PersonId[];
 }
 
 export interface PolicyConfig extends PolicyRule {

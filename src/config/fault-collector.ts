@@ -18,6 +18,11 @@ export class FaultCollector {
     this.#redact = source.redact;
   }
 
+  /** Another list over the same file. */
+  beside(): FaultCollector {
+    return new FaultCollector({ lineOf: this.#lineOf, redact: this.#redact });
+  }
+
   /** Something that stops the start. */
   fault(path: ConfigPath, message: string): void {
     this.#add(this.#faults, path, message);

@@ -1,5 +1,5 @@
 import { channelId, type PersonId, personId } from '../ids.ts';
-import type { PolicyRule } from './config.ts';
+import type { PersonConfig, PolicyRule } from './config.ts';
 import type { ConfigPath } from './config-fault.ts';
 import type { Draft } from './draft.ts';
 import type { FaultCollector } from './fault-collector.ts';
@@ -31,6 +31,10 @@ export function resolveRule(
   const approvers = resolvePeople(draft, [...path, 'approvers'], rule.approvers, collector);
   return {
     approvers,
+    named: rule.approvers.map(({ kind, name }) => ({
+      by: `${kind}:${name}`,
+      people: membersOf(draft, { kind, name }).map(({ id }) => id),
+    })),
     quorum: rule.quorum,
     allowSelfApproval: rule.allowSelfApproval,
     channels: [...new Set(rule.channels ?? channels)].map(channelId),
@@ -80,12 +84,18 @@ function resolvePeople(
       collector.fault(place, `names a ${kind} that is not there: ${name}${nearest(name, known[kind])}`);
       continue;
     }
-    const members = people
-      .map(({ value }) => value.person)
-      .filter((person) => (kind === 'person' ? person.id === personId(name) : person.groups.includes(name)));
+    const members = membersOf({ people }, { kind, name });
     const active = members.filter((person) => person.active);
     if (active.length === 0 && members.length > 0) collector.warning(place, 'names nobody who is active');
     for (const person of active) found.add(person.id);
   }
   return [...found];
 }
+
+const membersOf = (
+  { people }: Pick<Draft, 'people'>,
+  { kind, name }: NamedPeople[number],
+): readonly PersonConfig[] =>
+  people
+    .map(({ value }) => value.person)
+    .filter((person) => (kind === 'person' ? person.id === personId(name) : person.groups.includes(name)));

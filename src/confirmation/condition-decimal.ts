@@ -9,6 +9,13 @@ const LONGEST_DECIMAL_TEXT = 100;
 /** Of inputs and results alike: digits that count, and the distance of the first one from the point. */
 const MOST_DIGITS = 400;
 
+/**
+ * Texts that were read lately: the same limits stand in hundreds of conditions, and each of them reads the same amount
+ * of a call. The numbers never change, so that sharing them is safe.
+ */
+const recent = new Map<string, ExactDecimal>();
+const MOST_RECENT = 2_000;
+
 /** An exact decimal number of a condition. Never passes through a double; nothing is ever rounded. */
 export class ExactDecimal {
   readonly #value: Decimal;
@@ -29,9 +36,14 @@ export class ExactDecimal {
     if (typeof value === 'number' && !(Number.isFinite(value) && isExact(value)))
       throw new ConditionFailure('is not a number that can be read exactly', { parameter });
     const text = String(value);
+    const known = recent.get(text);
+    if (known !== undefined) return known;
     if (text.length > LONGEST_DECIMAL_TEXT || !DECIMAL_TEXT.test(text))
       throw new ConditionFailure('is not a decimal number', { parameter });
-    return bounded(new ExactDecimal(new Exact(text)));
+    const decimal = bounded(new ExactDecimal(new Exact(text)));
+    if (recent.size >= MOST_RECENT) recent.clear();
+    recent.set(text, decimal);
+    return decimal;
   }
 
   plus(other: ExactDecimal): ExactDecimal {

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import { type ConditionBudget, TOO_COSTLY } from './condition-budget.ts';
 import { ConditionFailure } from './condition-failure.ts';
+import type { FactReads } from './fact-reads.ts';
 
 /** What a condition may look at in one piece; a call with more in a place that a condition reads is denied. */
 export const LONGEST_TEXT = 8_192;
@@ -14,23 +15,36 @@ export class FactMap extends Map<string, unknown> {
   readonly #source: Readonly<JsonObject>;
   readonly #budget: ConditionBudget;
   readonly #path: string;
+  readonly #reads: FactReads | null;
 
   /** `path` is the name of the object for messages: empty for the arguments themselves. */
-  constructor(source: Readonly<JsonObject>, budget: ConditionBudget, path: string) {
+  constructor(
+    source: Readonly<JsonObject>,
+    budget: ConditionBudget,
+    path: string,
+    reads: FactReads | null = null,
+  ) {
     super();
     this.#source = source;
     this.#budget = budget;
     this.#path = path;
+    this.#reads = reads;
   }
 
   override get(key: string): unknown {
     if (!this.has(key)) return undefined;
-    const path = this.#path === '' ? key : `${this.#path}.${key}`;
-    return readFact(this.#source[key] as JsonValue, this.#budget, path);
+    return readFact(this.#source[key] as JsonValue, this.#budget, this.#pathOf(key), this.#reads);
   }
 
   override has(key: string): boolean {
-    return typeof key === 'string' && Object.hasOwn(this.#source, key);
+    if (typeof key !== 'string') return false;
+    // That something is missing is read as well.
+    this.#reads?.add(named(this.#pathOf(key)));
+    return Object.hasOwn(this.#source, key);
+  }
+
+  #pathOf(key: string): string {
+    return this.#path === '' ? key : `${this.#path}.${key}`;
   }
 
   override get size(): number {
@@ -59,17 +73,20 @@ export class FactMap extends Map<string, unknown> {
 // The evaluator recognizes a map by its constructor and takes subclasses for unknown objects.
 Object.defineProperty(FactMap.prototype, 'constructor', { value: Map });
 
-function readFact(value: JsonValue, budget: ConditionBudget, path: string): unknown {
+/** Messages call an argument by its path alone; beside other facts it needs its whole name. */
+const named = (path: string): string => (/^metadata(?:\.|$)/.test(path) ? path : `args.${path}`);
+
+function readFact(value: JsonValue, budget: ConditionBudget, path: string, reads: FactReads | null): unknown {
   if (typeof value === 'string') {
     if (value.length > LONGEST_TEXT) throw tooLarge(path);
     budget.charge(value.length / 8);
     return value;
   }
   if (typeof value !== 'object' || value === null) return value;
-  if (!Array.isArray(value)) return new FactMap(value, budget, path);
+  if (!Array.isArray(value)) return new FactMap(value, budget, path, reads);
   if (value.length > LONGEST_LIST) throw tooLarge(path);
   budget.charge(value.length);
-  return value.map((element, index) => readFact(element, budget, `${path}[${index}]`));
+  return value.map((element, index) => readFact(element, budget, `${path}[${index}]`, reads));
 }
 
 const tooLarge = (path: string): ConditionFailure => new ConditionFailure(TOO_COSTLY, { argument: path });

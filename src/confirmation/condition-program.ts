@@ -1,26 +1,13 @@
 import { EvaluationError, ParseError, TypeError as TypeFault } from '@marcbachmann/cel-js';
 import type { RE2JS } from 're2js';
-import type { JsonObject } from '../json.ts';
 import { ConditionBudget, TOO_COSTLY } from './condition-budget.ts';
+import { ConditionContext, type ConditionFacts } from './condition-context.ts';
 import { BOUNDED, createConditionEnvironment } from './condition-environment.ts';
 import { exactTypeFault } from './condition-exact-types.ts';
 import { explainFailure } from './condition-explanation.ts';
-import { FactMap } from './condition-facts.ts';
 import { ConditionFailure } from './condition-failure.ts';
 import { boundSyntax, ConditionSyntaxFault, mentionsAgentInput } from './condition-syntax.ts';
-
-/** What a condition can look at, as the variables `tool args agent requester session metadata`. */
-export interface ConditionFacts {
-  readonly tool: string;
-  readonly args: Readonly<JsonObject>;
-  readonly agent: string;
-  /** A person's id; null reads as the empty text. */
-  readonly requester: string | null;
-  /** Null reads as the empty text. */
-  readonly session: string | null;
-  /** What the agent sent along. */
-  readonly metadata: Readonly<JsonObject>;
-}
+import type { FactReads } from './fact-reads.ts';
 
 /** A text that does not compile. `column` counts its characters from 1; null where no place is known. */
 export interface ConditionFault {
@@ -38,8 +25,14 @@ export interface ConditionFailed {
 
 export interface ConditionProgram<Value> {
   readonly kind: 'compiled';
-  /** Never throws, changes nothing, and ends within a few milliseconds whatever the facts hold. */
-  evaluate(facts: ConditionFacts): { readonly kind: 'value'; readonly value: Value } | ConditionFailed;
+  /**
+   * Never throws, changes nothing, and ends within a few milliseconds whatever the facts hold. The names of what was
+   * looked at are added to `reads`.
+   */
+  evaluate(
+    facts: ConditionFacts,
+    reads?: FactReads | null,
+  ): { readonly kind: 'value'; readonly value: Value } | ConditionFailed;
   /** It refers to `metadata` or `session`, which come from the agent. */
   readonly usesAgentInput: boolean;
 }
@@ -81,10 +74,10 @@ export function compileProgram<Value>(
     return {
       kind: 'compiled',
       usesAgentInput: mentionsAgentInput(program.ast),
-      evaluate(facts) {
+      evaluate(facts, reads = null) {
         budget.reset();
         try {
-          const value: unknown = program(contextOf(facts, budget));
+          const value: unknown = program(new ConditionContext(facts, budget, reads));
           // Checked last: an expression may have swallowed the failure, and its value then means nothing.
           if (budget.exhausted) throw new ConditionFailure(TOO_COSTLY);
           return { kind: 'value', value: expected.read(value) };
@@ -97,15 +90,6 @@ export function compileProgram<Value>(
     return { kind: 'faulty', ...explainFault(error) };
   }
 }
-
-const contextOf = (facts: ConditionFacts, budget: ConditionBudget): Record<string, unknown> => ({
-  tool: facts.tool,
-  args: new FactMap(facts.args, budget, ''),
-  agent: facts.agent,
-  requester: facts.requester ?? '',
-  session: facts.session ?? '',
-  metadata: new FactMap(facts.metadata, budget, 'metadata'),
-});
 
 function explainFault(error: unknown): { readonly message: string; readonly column: number | null } {
   if (error instanceof ConditionSyntaxFault) return { message: error.message, column: error.offset + 1 };

@@ -6,7 +6,7 @@ import {
   compileProgram,
 } from './condition-program.ts';
 
-export type { ConditionFacts } from './condition-program.ts';
+export type { ConditionFacts } from './condition-context.ts';
 
 export type ConditionValue = { readonly kind: 'value'; readonly value: boolean } | ConditionFailed;
 

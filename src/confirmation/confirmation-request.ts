@@ -3,6 +3,7 @@ import type { AgentId, ChannelId, ConfirmationId, InvocationId, PersonId, RunId 
 import type { JsonObject } from '../json.ts';
 import type { FrozenApprover } from './frozen-approver.ts';
 import type { FrozenPolicy } from './frozen-policy.ts';
+import type { SeenCard } from './seen-card.ts';
 import type { Vote } from './vote.ts';
 
 /** A person as others see them; frozen with the name they had then. */
@@ -107,7 +108,14 @@ export const executionStatusOf = (request: ConfirmationRequest): ExecutionStatus
   request.status === 'approved' ? request.execution.status : 'none';
 
 /** Where a vote or a cancellation came in: a chat channel, or the API under a person's own key. */
-export type Surface = { readonly kind: 'channel'; readonly id: ChannelId } | { readonly kind: 'api' };
+export type Surface =
+  | {
+      readonly kind: 'channel';
+      readonly id: ChannelId;
+      /** The card from which the person acted; none where it is not known which version they had before them. */
+      readonly seen?: SeenCard | null;
+    }
+  | { readonly kind: 'api' };
 
 export const surfaceName = (surface: Surface): string =>
   surface.kind === 'channel' ? surface.id : surface.kind;

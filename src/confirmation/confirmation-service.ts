@@ -10,6 +10,7 @@ import type {
   Surface,
 } from './confirmation-request.ts';
 import type { DeliveryRecord } from './delivery-record.ts';
+import type { Explanation } from './explanation.ts';
 import type { VoteRefusal } from './rights.ts';
 
 /** The core's door for every surface. What people may meet is a member of an outcome union; faults throw. */
@@ -20,6 +21,8 @@ export interface ConfirmationService {
     apiKeyId: string,
     key: string,
   ): Promise<{ readonly id: ConfirmationId; readonly bodyDigest: string } | null>;
+  /** Which rules were tried for this request, and who could approve it; null where there is no such request. */
+  explain(id: ConfirmationId): Promise<Explanation | null>;
   deliveriesOf(
     ids: readonly ConfirmationId[],
   ): Promise<ReadonlyMap<ConfirmationId, readonly DeliveryRecord[]>>;

@@ -4,6 +4,7 @@ import { claim } from './claim.ts';
 import type { ConfirmationService } from './confirmation-service.ts';
 import { decide } from './decide.ts';
 import type { DeliveryRecord } from './delivery-record.ts';
+import { explainRequest } from './explain-request.ts';
 import type { ConfirmationLedger } from './ledger.ts';
 import { recordOutcome, settle } from './outcome.ts';
 import type { PersonDirectory } from './person-directory.ts';
@@ -23,6 +24,12 @@ export function createConfirmationService(ports: {
   return {
     get: (id) => ports.ledger.find(id),
     findByIdempotencyKey: (apiKeyId, key) => ports.ledger.findByIdempotencyKey(apiKeyId, key),
+    async explain(id) {
+      const request = await ports.ledger.find(id);
+      if (request === null) return null;
+      const frozen = await ports.ledger.explanationOf(id);
+      return explainRequest({ request, frozen, people: ports.people });
+    },
     deliveriesOf: ports.deliveriesOf,
     list: (filter) => ports.ledger.list(filter),
     wait: (input) => ports.waiter.wait(input),

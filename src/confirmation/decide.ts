@@ -70,6 +70,7 @@ async function decideInside(
   const by: PersonRef = { id: person.id, name: person.name };
   const channel = surfaceName(input.surface);
   const reason = input.reason?.trim() ? input.reason.trim() : null;
+  const seen = (input.surface.kind === 'channel' && input.surface.seen) || null;
   await transaction.addVote({
     confirmationId: request.id,
     person: by,
@@ -78,6 +79,7 @@ async function decideInside(
     reason,
     channel,
     argsDigest: request.argsDigest,
+    seen,
   });
   const votes = [...request.votes, { person: by, seat: standing.seat, verdict: input.verdict }];
   // Rights are checked again for every vote that the quorum rests on.
@@ -95,6 +97,7 @@ async function decideInside(
       argsDigest: request.argsDigest,
       approvals,
       quorum: request.policy.quorum,
+      seen: seen === null ? null : { ...seen, at: seen.at.toISOString() },
     },
   });
 

@@ -4,17 +4,25 @@ import { boundedCall } from '../channel/bounded-call.ts';
 import type { Notice } from '../channel/card.ts';
 import type { Channel } from '../channel/channel.ts';
 import { cutText } from '../channel/cut-text.ts';
-import type { DeliveryOnRecord } from '../channel/delivery-on-record.ts';
 import type { CallbackReply, TapEvent } from '../channel/inbound-event.ts';
 import type { Clock } from '../clock.ts';
+import { ActorDirectory } from './actor-directory.ts';
 import { cardLines } from './card-lines.ts';
 import { CARD_TEXTS } from './card-texts.ts';
 import type { ConfirmationRequest } from './confirmation-request.ts';
 import type { ConfirmationService } from './confirmation-service.ts';
 import { NOTICES, noticeOf, REASON_DIALOG } from './notices.ts';
+import { resolveVoter } from './resolve-voter.ts';
 import type { Roster, RosterPerson } from './roster.ts';
-import { matchTap, type TapDeliveries } from './tap-delivery.ts';
-import { mismatchRefusal, refusedTap, TAP_REFUSALS, type TapRefusal, voterOf } from './tap-refusal.ts';
+import { matchTap, type TapDeliveries, type TapMatch } from './tap-delivery.ts';
+import {
+  mismatchRefusal,
+  refusedTap,
+  TAP_REFUSALS,
+  type TapRefusal,
+  type Voter,
+  voterOf,
+} from './tap-refusal.ts';
 
 export interface TapHandler {
   /** Resolves after the commit, well inside the platforms' 3 seconds, with what the person shall be told. Never throws. */
@@ -24,7 +32,7 @@ export interface TapHandler {
 export interface TapHandlerPorts {
   readonly confirmations: Pick<ConfirmationService, 'decide'>;
   readonly deliveries: TapDeliveries;
-  readonly roster: Pick<Roster, 'personOf'>;
+  readonly roster: Pick<Roster, 'personOf' | 'isResolvable'>;
   readonly audit: AuditRecorder;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -43,12 +51,13 @@ const LONGEST_REASON = 1_000;
  */
 export function createTapHandler(ports: TapHandlerPorts): TapHandler {
   const { clock, logger } = ports;
+  const directory = new ActorDirectory({ clock });
   return {
     async handle(channel, event) {
       const answer = await boundedCall({
         clock,
         timeoutMs: ANSWER_WITHIN_MS,
-        call: () => answerTap(ports, channel, event),
+        call: () => answerTap({ ...ports, directory }, channel, event),
       });
       if (answer.kind === 'answered') return answer.outcome;
       if (answer.kind === 'threw') {
@@ -62,23 +71,30 @@ export function createTapHandler(ports: TapHandlerPorts): TapHandler {
   };
 }
 
-async function answerTap(ports: TapHandlerPorts, channel: Channel, event: TapEvent): Promise<CallbackReply> {
+async function answerTap(
+  ports: TapHandlerPorts & { readonly directory: ActorDirectory },
+  channel: Channel,
+  event: TapEvent,
+): Promise<CallbackReply> {
   const match = await matchTap({ channel, event, deliveries: ports.deliveries });
   const { delivery } = match;
-  const voter = voterOf(ports.roster, event);
-  const refuse = async (refusal: TapRefusal): Promise<CallbackReply> => {
-    await ports.audit.record(refusedTap({ refusal, channel, event, delivery, person: voter.person }));
+  const refuse = async (refusal: TapRefusal, { person }: Voter): Promise<CallbackReply> => {
+    await ports.audit.record(refusedTap({ refusal, channel, event, delivery, person }));
     return told(refusal.notice);
   };
 
-  if (match.kind === 'mismatch') return refuse(mismatchRefusal(match.code));
+  // Nobody's directory is asked for a callback that is refused in any case.
+  if (match.kind === 'mismatch') return refuse(mismatchRefusal(match.code), voterOf(ports.roster, event));
   if (event.openedFor !== null && !Object.values(event.actor.ids).includes(event.openedFor)) {
-    return refuse(TAP_REFUSALS.otherPerson);
+    return refuse(TAP_REFUSALS.otherPerson, voterOf(ports.roster, event));
   }
-  if (voter.kind === 'refused') return refuse(voter.refusal);
+  const onFailed = (error: unknown) =>
+    ports.logger.warn({ err: error, channel: channel.id }, 'nobody could say who tapped');
+  const voter = await resolveVoter({ ...ports, channel, event, onFailed });
+  if (voter.kind === 'refused') return refuse(voter.refusal, voter);
   if (event.verdict === 'approve' && !match.delivery.decisiveShown)
-    return refuse(TAP_REFUSALS.decisiveNotShown);
-  return vote(ports, { channel, event, delivery: match.delivery, person: voter.person });
+    return refuse(TAP_REFUSALS.decisiveNotShown, voter);
+  return vote(ports, { channel, event, match, person: voter.person });
 }
 
 /** `decide()` asks for a reason only of who may vote now, so nobody else is shown a dialog that leads nowhere. */
@@ -87,11 +103,12 @@ async function vote(
   input: {
     readonly channel: Channel;
     readonly event: TapEvent;
-    readonly delivery: DeliveryOnRecord;
+    readonly match: Extract<TapMatch, { kind: 'matched' }>;
     readonly person: RosterPerson;
   },
 ): Promise<CallbackReply> {
-  const { channel, event, delivery, person } = input;
+  const { channel, event, person } = input;
+  const { delivery, seen } = input.match;
   const { verdict } = event;
   const outcome = await ports.confirmations.decide({
     id: delivery.confirmationId,
@@ -100,7 +117,7 @@ async function vote(
     reason: event.reason?.trim() ? bounded(event.reason.trim()) : null,
     // The card that was tapped is this request's own, and a request's arguments never change.
     argsDigest: null,
-    surface: { kind: 'channel', id: channel.id },
+    surface: { kind: 'channel', id: channel.id, seen },
   });
   if (outcome.kind !== 'reason-required') return told(noticeOf(outcome, verdict, ports.timeZone));
   if (event.reason !== undefined || event.token === null) {

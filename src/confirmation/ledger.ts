@@ -12,6 +12,8 @@ import type {
   RequestFacts,
 } from './confirmation-request.ts';
 import type { ConfirmationFilter, ConfirmationPage } from './confirmation-service.ts';
+import type { FrozenExplanation } from './frozen-explanation.ts';
+import type { SeenCard } from './seen-card.ts';
 
 /** Where requests, votes and grants are kept. Times come from the database clock, never from this process. */
 export interface ConfirmationLedger {
@@ -22,6 +24,8 @@ export interface ConfirmationLedger {
     apiKeyId: string,
     key: string,
   ): Promise<{ readonly id: ConfirmationId; readonly bodyDigest: string } | null>;
+  /** How the rule of a request was found; null where there is no such request, or it is from before this was kept. */
+  explanationOf(id: ConfirmationId): Promise<FrozenExplanation | null>;
   list(filter: ConfirmationFilter): Promise<ConfirmationPage>;
   /** Ids that time has overtaken, at most `limit` of each. */
   due(limit: number): Promise<DueConfirmations>;
@@ -108,6 +112,7 @@ export type NewConfirmation = Omit<RequestFacts, 'createdAt' | 'decideBy'> & {
   readonly metadata: JsonObject;
   readonly idempotencyKey: string | null;
   readonly bodyDigest: string | null;
+  readonly explanation: FrozenExplanation;
   readonly deliveries: ReadonlyMap<ChannelId, ChannelAddress>;
 };
 
@@ -119,6 +124,7 @@ export interface NewVote {
   readonly reason: string | null;
   readonly channel: string;
   readonly argsDigest: string;
+  readonly seen: SeenCard | null;
 }
 
 export interface TakenSteps {

@@ -27,6 +27,10 @@ export const NOTICES = {
     '这个账号对应多个人，未作任何更改。请管理员修正配置。',
     'This account belongs to more than one person; nothing was changed. Ask an administrator to mend that.',
   ),
+  notIdentified: error(
+    '暂时查不到你是谁，没有记录，未作任何更改。请重试。',
+    'We could not find out who you are just now; nothing was recorded or changed. Please try again.',
+  ),
   decisiveNotShown: error(
     '此卡片没有完整显示关键内容，不能在此批准。请打开完整请求。',
     'This card could not show everything that matters, so it cannot approve. Open the full request.',

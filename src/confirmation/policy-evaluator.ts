@@ -4,7 +4,9 @@ import type { PersonId } from '../ids.ts';
 import { applyFloor } from './apply-floor.ts';
 import { type CompiledCondition, type ConditionFacts, compileCondition } from './condition.ts';
 import { prepareExcluded } from './excluded-of-rules.ts';
+import { FactReads } from './fact-reads.ts';
 import { isAtLeastAsStrict } from './policy-evaluator-strictness.ts';
+import type { PolicyTrial } from './policy-trial.ts';
 
 /** One call as the policies see it. */
 export interface PolicyQuestion extends ConditionFacts {
@@ -33,7 +35,8 @@ export type PolicyAnswer =
     };
 
 export interface PolicyEvaluator {
-  evaluate(question: PolicyQuestion): PolicyAnswer;
+  /** What became of each rule is added to `trials`, in the order in which they were tried. */
+  evaluate(question: PolicyQuestion, trials?: PolicyTrial[] | null): PolicyAnswer;
 }
 
 /** What requests under `defaultPolicy` name as their policy. */
@@ -53,52 +56,58 @@ export function createPolicyEvaluator(
   const floor = config.floor && { ...preparePolicy(config.floor), config: config.floor };
   const excludedBy = prepareExcluded(config);
 
-  const lastResort = (flagged: boolean): MatchedRule => {
+  const lastResort = (flagged: boolean, trials: PolicyTrial[] | null): MatchedRule => {
+    if (defaultPolicy !== null) note(trials, DEFAULT_RULE, flagged ? 'decided' : 'not_flagged');
     if (!flagged) return { kind: 'none' };
     if (defaultPolicy !== null)
       return { kind: 'policy', policy: { ...defaultPolicy, id: DEFAULT_POLICY_ID } };
-    // Refused when the configuration is loaded; here only so that no way around that leads to "not needed".
-    const message = 'This call needs a confirmation, and no policy says whose.';
-    return { kind: 'failed', message, argument: null, policyId: DEFAULT_POLICY_ID };
+    return { kind: 'unanswered' };
   };
 
   /** What decides without the policies that read the agent's input. */
-  const decideTrusted = (candidates: readonly PreparedPolicy[], question: PolicyQuestion): MatchedRule => {
-    for (const policy of candidates) {
-      if (policy.usesAgentInput) continue;
+  const decideTrusted = (question: PolicyQuestion): MatchedRule => {
+    for (const policy of policies) {
+      if (policy.usesAgentInput || !policy.covers(question.tool)) continue;
       const matched = policy.matches(question);
       if (matched.kind === 'failed') return { ...matched, policyId: policy.config.id };
       if (matched.value) return { kind: 'policy', policy: withoutCondition(policy.config) };
     }
-    return lastResort(question.flagged);
+    return lastResort(question.flagged, null);
   };
 
-  const firstMatch = (question: PolicyQuestion): MatchedRule => {
-    const candidates = policies.filter((policy) => policy.covers(question.tool));
+  const firstMatch = (question: PolicyQuestion, trials: PolicyTrial[] | null): MatchedRule => {
     let trusted: MatchedRule | undefined;
-    for (const policy of candidates) {
-      const matched = policy.matches(question);
+    for (const policy of policies) {
+      const matched = tried(policy, question, trials);
       if (matched.kind === 'failed') return { ...matched, policyId: policy.config.id };
       if (!matched.value) continue;
       if (policy.usesAgentInput) {
-        trusted ??= decideTrusted(candidates, question);
-        if (trusted.kind === 'failed') return trusted;
-        if (trusted.kind === 'policy' && !isAtLeastAsStrict(policy.config, trusted.policy)) continue;
+        trusted ??= decideTrusted(question);
+        if (trusted.kind === 'failed') {
+          retract(trials, 'failed', { message: trusted.message });
+          return trusted;
+        }
+        if (trusted.kind === 'unanswered' && floor === null) return trusted;
+        if (trusted.kind === 'policy' && !isAtLeastAsStrict(policy.config, trusted.policy)) {
+          retract(trials, 'passed_over', { stricter: trusted.policy.id });
+          continue;
+        }
       }
       return { kind: 'policy', policy: withoutCondition(policy.config) };
     }
-    return lastResort(question.flagged);
+    return lastResort(question.flagged, trials);
   };
 
   return {
-    evaluate(question) {
-      const match = firstMatch(question);
+    evaluate(question, trials = null) {
+      const match = firstMatch(question, trials);
       if (match.kind === 'failed') return match;
-      const covering = floor?.covers(question.tool) ? floor.matches(question) : NEVER;
+      const covering = floor === null ? NEVER : tried(floor, question, trials);
       if (covering.kind === 'failed') return { ...covering, policyId: config.floor?.id ?? '' };
       const above = covering.value ? config.floor : null;
+      if (above !== null && match.kind === 'policy') retract(trials, 'raised', {});
       const matched = match.kind === 'policy' ? match.policy : above && withoutCondition(above);
-      if (matched === null) return { kind: 'none' };
+      if (matched === null) return match.kind === 'unanswered' ? unanswered(trials) : { kind: 'none' };
       const excluded = excludedBy(above === null ? [matched] : [matched, above], question);
       if (excluded.kind === 'failed') return { ...excluded, policyId: matched.id };
       const rule = above === null ? matched : { ...applyFloor(matched, above), id: matched.id };
@@ -110,16 +119,65 @@ export function createPolicyEvaluator(
   };
 }
 
+/** Whether a rule matches, by its tools and its condition. One that does is noted as the one that decides. */
+function tried(policy: PreparedPolicy, question: PolicyQuestion, trials: PolicyTrial[] | null) {
+  const { config } = policy;
+  if (!policy.covers(question.tool)) {
+    note(trials, config, 'tool_not_covered');
+    return NEVER;
+  }
+  const reads = trials === null ? null : new FactReads();
+  const matched = policy.matches(question, reads);
+  const names = reads?.names ?? [];
+  if (matched.kind === 'failed') note(trials, config, 'failed', { reads: names, message: matched.message });
+  else note(trials, config, matched.value ? 'decided' : 'condition_false', { reads: names });
+  return matched;
+}
+
+function note(
+  trials: PolicyTrial[] | null,
+  { id, tools, when }: Pick<PolicyConfig, 'id' | 'tools' | 'when'>,
+  outcome: PolicyTrial['outcome'],
+  more: { readonly reads?: readonly string[]; readonly message?: string } = {},
+): void {
+  const { reads = [], message = null } = more;
+  trials?.push({ policy: id, tools: [...tools], when, outcome, reads: [...reads], stricter: null, message });
+}
+
+/** The rule that matched last does not decide after all, or not alone. */
+function retract(
+  trials: PolicyTrial[] | null,
+  outcome: PolicyTrial['outcome'],
+  more: Partial<Pick<PolicyTrial, 'stricter' | 'message'>>,
+): void {
+  const latest = trials?.pop();
+  if (latest !== undefined) trials?.push({ ...latest, ...more, outcome });
+}
+
+/** Refused when the configuration is loaded; here only so that no way around that leads to "not needed". */
+function unanswered(trials: PolicyTrial[] | null): PolicyAnswer {
+  const message = 'This call needs a confirmation, and no policy says whose.';
+  note(trials, DEFAULT_RULE, 'failed', { message });
+  return { kind: 'failed', message, argument: null, policyId: DEFAULT_POLICY_ID };
+}
+
+const DEFAULT_RULE = { id: DEFAULT_POLICY_ID, tools: [], when: null };
+
 /** What matched, before the floor and before anybody is excluded. */
 type MatchedRule =
   | Exclude<PolicyAnswer, { readonly kind: 'policy' }>
+  /** A confirmation is required, and no rule but perhaps the floor says whose. */
+  | { readonly kind: 'unanswered' }
   | { readonly kind: 'policy'; readonly policy: PolicyRule & { readonly id: string } };
 
 interface PreparedPolicy {
   readonly config: PolicyConfig;
   readonly usesAgentInput: boolean;
   covers(tool: string): boolean;
-  matches(facts: ConditionFacts): ReturnType<Extract<CompiledCondition, { kind: 'compiled' }>['evaluate']>;
+  matches(
+    facts: ConditionFacts,
+    reads?: FactReads | null,
+  ): ReturnType<Extract<CompiledCondition, { kind: 'compiled' }>['evaluate']>;
 }
 
 const ALWAYS = { kind: 'value', value: true } as const;

@@ -10,12 +10,14 @@ import type { ConfirmationRequest, DecisiveField, PersonRef } from './confirmati
 import { subjectOf } from './decision-event.ts';
 import { digestOf, verificationCodeOf } from './digest.ts';
 import { freezeApprover, freezePolicy } from './freeze-rule.ts';
+import { freezeExplanation } from './frozen-explanation.ts';
 import type { ConfirmationGate, GateAnswer, GatedCall } from './gate.ts';
 import { pointerOf, valueAt } from './json-pointer.ts';
 import type { ConfirmationLedger, LedgerTransaction, NewConfirmation } from './ledger.ts';
 import { isAnythingAhead } from './next-step.ts';
 import type { PersonDirectory } from './person-directory.ts';
 import type { DecidingPolicy, PolicyEvaluator } from './policy-evaluator.ts';
+import type { PolicyTrial } from './policy-trial.ts';
 import type { ToolFacts } from './tool-facts.ts';
 import { closeUndeliverableInside } from './undeliverable.ts';
 
@@ -39,7 +41,7 @@ export interface GatePorts {
 export const createConfirmationGate = (ports: GatePorts): ConfirmationGate => ({
   async ask(call: GatedCall): Promise<GateAnswer> {
     const { context } = call;
-    const match = ports.policies.evaluate({
+    const question = {
       tool: context.toolName,
       args: context.toolArgs,
       agent: context.agentId,
@@ -47,14 +49,23 @@ export const createConfirmationGate = (ports: GatePorts): ConfirmationGate => ({
       session: context.sessionId ?? '',
       metadata: context.metadata.ask?.metadata ?? {},
       flagged: context.metadata.requiresConfirmation || call.confirmationForAll,
-    });
+    };
+    const match = ports.policies.evaluate(question);
     if (match.kind === 'none') return { kind: 'not-needed' };
     if (match.kind === 'failed') {
       return { kind: 'denied', code: 'policy_error', message: policyError(match), confirmationId: null };
     }
     if (context.metadata.evaluation) return { kind: 'stubbed' };
+    // Evaluated once more, with the same answer, for what became of each rule: calls that nobody is asked about, which
+    // are most, shall not pay for that.
+    const trials: PolicyTrial[] = [];
+    ports.policies.evaluate(question, trials);
+    const { policy } = match;
+    const { flagged } = question;
+    const explanation = freezeExplanation({ policy, trials, flagged, people: ports.people });
+    const facts = { ...newConfirmation(context, policy, ports), explanation };
     const stored = await ports.ledger.transact((transaction) =>
-      store(transaction, call, match.policy, ports),
+      store(transaction, facts, call.signal, ports),
     );
     // Read outside the transaction: as many callers at once as there are connections would wait for each other.
     if (stored === null) return repeated(context, ports);
@@ -74,11 +85,11 @@ interface Stored {
 /** Null where this Idempotency-Key has its request already. */
 async function store(
   transaction: LedgerTransaction,
-  { context, signal }: GatedCall,
-  policy: DecidingPolicy,
+  facts: NewConfirmation,
+  signal: AbortSignal,
   ports: GatePorts,
 ): Promise<Stored | null> {
-  const facts = newConfirmation(context, policy, ports);
+  const { policy } = facts;
   const request = await transaction.insert(facts);
   if (!request) return null;
 
@@ -104,7 +115,11 @@ async function store(
   return { answer: { kind: 'pending', confirmationId: request.id }, created: request.id };
 }
 
-function newConfirmation(context: HookContext, policy: DecidingPolicy, ports: GatePorts): NewConfirmation {
+function newConfirmation(
+  context: HookContext,
+  policy: DecidingPolicy,
+  ports: GatePorts,
+): Omit<NewConfirmation, 'explanation'> {
   const { ask } = context.metadata;
   const id = newConfirmationId();
   const call = {

@@ -16,6 +16,11 @@ export type ActorMatch =
 export interface Roster {
   /** The one person behind a verified envelope's actor. A bot is `unknown`, whatever its ids say. */
   personOf(actor: ChannelActor): ActorMatch;
+  /**
+   * Whether the directory of `tenant` could say who an actor is whom `personOf` does not know: somebody's account
+   * there is configured by no kind of id that the callback carries, or the callback names another tenant for them.
+   */
+  isResolvable(actor: ChannelActor, tenant: string): boolean;
   /** Null for an unknown id. */
   byId(id: PersonId): RosterPerson | null;
   /** Null for an unknown id and for somebody who is not away. */
@@ -45,6 +50,17 @@ export function createRoster(people: readonly PersonConfig[]): Roster {
       if (person === undefined) return { kind: 'unknown' };
       return found.size > 1 ? { kind: 'ambiguous' } : { kind: 'person', person: rosterPerson(person) };
     },
+    isResolvable: (actor, tenant) =>
+      !actor.isBot &&
+      people.some(({ identities }) =>
+        identities.some(
+          (identity) =>
+            identity.provider === actor.provider &&
+            identity.tenant === tenant &&
+            (actor.tenant !== tenant ||
+              Object.keys(identity.ids).every((idKind) => !Object.hasOwn(actor.ids, idKind))),
+        ),
+      ),
     byId(id) {
       const person = byId.get(id);
       return person === undefined ? null : rosterPerson(person);

@@ -2,6 +2,7 @@ import type { Channel } from '../channel/channel.ts';
 import type { DeliveryOnRecord } from '../channel/delivery-on-record.ts';
 import type { TapEvent } from '../channel/inbound-event.ts';
 import type { DeliveryId } from '../ids.ts';
+import type { SeenCard } from './seen-card.ts';
 
 /** The cards on record, as far as a callback has to be compared with them. */
 export interface TapDeliveries {
@@ -11,10 +12,20 @@ export interface TapDeliveries {
    * guarded statement; false where the message is not, or not any more, free to take.
    */
   adoptMessage(input: { readonly delivery: DeliveryId; readonly messageId: string }): Promise<boolean>;
+  /** The card as it went out in this version, or in the newest that the platform took; null where none did. */
+  seenCard(input: {
+    readonly delivery: DeliveryId;
+    readonly version: number | null;
+  }): Promise<SeenCard | null>;
 }
 
 export type TapMatch =
-  | { readonly kind: 'matched'; readonly delivery: DeliveryOnRecord }
+  | {
+      readonly kind: 'matched';
+      readonly delivery: DeliveryOnRecord;
+      /** Null only for a card that does not say which version it is. */
+      readonly seen: SeenCard | null;
+    }
   | { readonly kind: 'mismatch'; readonly code: TapMismatch; readonly delivery: DeliveryOnRecord | null };
 
 export type TapMismatch =
@@ -24,12 +35,13 @@ export type TapMismatch =
   | 'other_tenant'
   | 'other_chat'
   | 'other_request'
-  | 'other_message';
+  | 'other_message'
+  | 'unknown_version';
 
 /**
  * The delivery that a verified callback comes from (I19): same channel and provider, app where one is configured,
- * the chat's tenant, chat, request where the callback names one, and message. A card forwarded elsewhere, a value
- * copied into another message and a callback of another app all end here.
+ * the chat's tenant, chat, request where the callback names one, message, and a version that went out. A card forwarded
+ * elsewhere, a value copied into another message and a callback of another app all end here.
  */
 export async function matchTap(input: {
   readonly channel: Channel;
@@ -41,8 +53,12 @@ export async function matchTap(input: {
   if (delivery === null) return { kind: 'mismatch', code: 'unknown_token', delivery: null };
   const code = differenceOf(channel, event, delivery);
   if (code !== null) return { kind: 'mismatch', code, delivery };
-  if (await belongs(event.messageId, delivery, deliveries, event.token)) return { kind: 'matched', delivery };
-  return { kind: 'mismatch', code: 'other_message', delivery };
+  if (!(await belongs(event.messageId, delivery, deliveries, event.token)))
+    return { kind: 'mismatch', code: 'other_message', delivery };
+  const seen = await deliveries.seenCard({ delivery: delivery.id, version: event.cardVersion });
+  if (seen === null && event.cardVersion !== null)
+    return { kind: 'mismatch', code: 'unknown_version', delivery };
+  return { kind: 'matched', delivery, seen };
 }
 
 function differenceOf(channel: Channel, event: TapEvent, delivery: DeliveryOnRecord): TapMismatch | null {

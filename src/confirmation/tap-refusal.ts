@@ -27,6 +27,7 @@ export const TAP_REFUSALS = {
   bot: refusedVote('bot', NOTICES.bot),
   unknownPerson: refusedVote('unknown_person', NOTICES.unknownPerson),
   ambiguousPerson: refusedVote('ambiguous_person', NOTICES.ambiguousPerson),
+  directoryUnavailable: refusedVote('directory_unavailable', NOTICES.notIdentified),
   inactivePerson: refusedVote('inactive_person', REFUSALS.inactive_person),
   decisiveNotShown: refusedVote('decisive_not_shown', NOTICES.decisiveNotShown),
 } as const satisfies Record<string, TapRefusal>;

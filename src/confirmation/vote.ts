@@ -1,5 +1,6 @@
 import type { Verdict } from '../verdict.ts';
 import type { PersonRef } from './confirmation-request.ts';
+import type { SeenCard } from './seen-card.ts';
 
 /** One person's act. A quorum counts distinct people, and distinct seats, with an approving vote and no rejecting one. */
 export interface Vote {
@@ -11,4 +12,6 @@ export interface Vote {
   /** The channel's id, or `api`. */
   readonly channel: string;
   readonly at: Date;
+  /** What the person had before them; null for a vote that came by the API, or from a card that cannot be told. */
+  readonly seen: SeenCard | null;
 }

@@ -30,6 +30,8 @@ export interface ConsoleTexts {
   >;
   readonly verdicts: Readonly<Record<'approve' | 'reject', string>>;
   readonly viaApi: string;
+  /** Before the digest of the card that a vote was cast from. */
+  readonly saw: (version: number, locale: Locale) => string;
   readonly deliveryStates: Readonly<Record<'queued' | 'sent' | 'uncertain' | 'failed', string>>;
   readonly recordLater: string;
   readonly recordMore: string;
@@ -77,6 +79,7 @@ export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
     },
     verdicts: { approve: '批准', reject: '拒绝' },
     viaApi: '接口',
+    saw: (version, locale) => `所见卡片：第 ${version} 版（${locale}）`,
     deliveryStates: { queued: '待发送', sent: '已发送', uncertain: '不确定是否送达', failed: '发送失败' },
     recordLater: '记录会在数秒内出现。',
     recordMore: '还有更多记录，请通过审计接口查看。',
@@ -140,6 +143,7 @@ export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
     },
     verdicts: { approve: 'Approve', reject: 'Reject' },
     viaApi: 'API',
+    saw: (version, locale) => `saw version ${version} of the card (${locale})`,
     deliveryStates: {
       queued: 'waiting to be sent',
       sent: 'sent',

@@ -64,6 +64,9 @@ ${section(
       (vote) =>
         html`${vote.seat.id === vote.person.id ? person(vote.person) : cardTexts.standsIn(visibleText(vote.person.name).text, visibleText(vote.seat.name).text)} · ${texts.verdicts[vote.verdict]} · ${vote.channel === 'api' ? texts.viaApi : vote.channel} · ${time(vote.at)}${
           vote.reason !== null && html`<br>“${visible(visibleText(vote.reason), texts)}”`
+        }${
+          vote.seen !== null &&
+          html`<br><span class="soft">${texts.saw(vote.seen.version, vote.seen.locale)} · ${time(vote.seen.at)} · <code>${vote.seen.digest}</code></span>`
         }`,
     ),
     texts,

@@ -3,6 +3,7 @@ import type { NewConfirmation } from '../confirmation/ledger.ts';
 import type { ConfirmationRow } from './confirmation-row.ts';
 import type { Connection } from './database.ts';
 import { insertDeliveries } from './delivery-store.ts';
+import { insertExplanation } from './explanation-store.ts';
 import { confirmations } from './schema/confirmations.ts';
 
 /** Inserts a pending request and its deliveries; null where its Idempotency-Key is taken. */
@@ -53,6 +54,7 @@ export async function insertConfirmation(
     .onConflictDoNothing()
     .returning();
   if (!row) return null;
+  await insertExplanation(connection, request.id, request.explanation);
   const addresses = [...request.deliveries].map(([channelId, address]) => ({ channelId, ...address }));
   if (addresses.length > 0) {
     await insertDeliveries(connection, { confirmationId: request.id, addresses, now: row.createdAt });

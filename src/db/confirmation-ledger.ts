@@ -4,6 +4,7 @@ import type { ConfirmationId } from '../ids.ts';
 import { readClosed, readConfirmations, readDue, readPage } from './confirmation-reads.ts';
 import { openLedgerTransaction } from './confirmation-transaction.ts';
 import type { Database } from './database.ts';
+import { readExplanation } from './explanation-store.ts';
 import { confirmations } from './schema/confirmations.ts';
 
 /** The ledger over drizzle, the same on PostgreSQL and on the embedded database. */
@@ -37,6 +38,7 @@ export function createConfirmationLedger(input: {
         .where(and(eq(confirmations.apiKeyId, apiKeyId), eq(confirmations.idempotencyKey, key)));
       return row ? { id: row.id as ConfirmationId, bodyDigest: row.bodyDigest ?? '' } : null;
     },
+    explanationOf: (id) => readExplanation(connection, id),
     list: (filter) => readPage(connection, filter),
     due: (limit) => readDue(connection, limit),
     async transact(work) {

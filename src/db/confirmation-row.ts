@@ -9,6 +9,7 @@ import type {
 } from '../confirmation/confirmation-request.ts';
 import { frozenApprover } from '../confirmation/frozen-approver.ts';
 import { frozenPolicy } from '../confirmation/frozen-policy.ts';
+import type { SeenCard } from '../confirmation/seen-card.ts';
 import type { Vote } from '../confirmation/vote.ts';
 import type { BlockCode } from '../errors.ts';
 import { agentId, type ConfirmationId, type InvocationId, personId, type RunId } from '../ids.ts';
@@ -18,7 +19,19 @@ import type { confirmations, votes } from './schema/confirmations.ts';
 export type ConfirmationRow = typeof confirmations.$inferSelect;
 export type VoteRow = Pick<
   typeof votes.$inferSelect,
-  'personId' | 'personName' | 'seatId' | 'seatName' | 'verdict' | 'reason' | 'channel' | 'at'
+  | 'personId'
+  | 'personName'
+  | 'seatId'
+  | 'seatName'
+  | 'verdict'
+  | 'reason'
+  | 'channel'
+  | 'at'
+  | 'seenDelivery'
+  | 'seenVersion'
+  | 'seenDigest'
+  | 'seenLocale'
+  | 'seenAt'
 >;
 
 /** Reads a row and its votes back as the union. Throws where the row is not a state that can be. */
@@ -78,7 +91,15 @@ const voteOf = (row: VoteRow): Vote => ({
   reason: row.reason,
   channel: row.channel,
   at: row.at,
+  seen: seenOf(row),
 });
+
+function seenOf(row: VoteRow): SeenCard | null {
+  const { seenDelivery: delivery, seenVersion: version, seenDigest: digest, seenLocale: locale } = row;
+  const { seenAt: at } = row;
+  if (delivery === null || version === null || digest === null || locale === null || at === null) return null;
+  return { delivery, version, digest, locale, at };
+}
 
 function decisionOf(row: ConfirmationRow): Decision {
   if (row.status === 'pending') throw new Error(`Confirmation ${row.id} is pending and has no decision`);

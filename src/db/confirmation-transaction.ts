@@ -103,6 +103,11 @@ export function openLedgerTransaction(
           reason: vote.reason,
           channel: vote.channel,
           argsDigest: vote.argsDigest,
+          seenDelivery: vote.seen?.delivery ?? null,
+          seenVersion: vote.seen?.version ?? null,
+          seenDigest: vote.seen?.digest ?? null,
+          seenLocale: vote.seen?.locale ?? null,
+          seenAt: vote.seen?.at ?? null,
           at: sql`date_trunc('milliseconds', clock_timestamp())` as unknown as Date,
         })
         .returning();

@@ -110,10 +110,14 @@ async function keepRendered(
     .returning({ id: deliveries.id });
   if (held.length === 0) return false;
   const kept = { locale: card.locale, digest, payload: rendered.payload, at: CLOCK };
+  // What went out before is never written over: a changed time zone or address draws the same version otherwise.
   await connection
     .insert(renderedCards)
     .values({ deliveryId: due.id, version: card.version, ...kept })
-    .onConflictDoUpdate({ target: [renderedCards.deliveryId, renderedCards.version], set: kept });
+    .onConflictDoUpdate({
+      target: [renderedCards.deliveryId, renderedCards.version, renderedCards.digest],
+      set: { at: CLOCK },
+    });
   return true;
 }
 

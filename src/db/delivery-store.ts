@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { and, eq, inArray, ne, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, ne, sql } from 'drizzle-orm';
 import type { ChannelAddress } from '../channel/channel.ts';
 import type { DeliveryOnRecord } from '../channel/delivery-on-record.ts';
 import type { DeliveryRecord } from '../confirmation/delivery-record.ts';
+import type { SeenCard } from '../confirmation/seen-card.ts';
 import type { TapDeliveries } from '../confirmation/tap-delivery.ts';
 import { type ChannelId, type ConfirmationId, type DeliveryId, newDeliveryId } from '../ids.ts';
 import type { Connection, Database } from './database.ts';
-import { deliveries } from './schema/deliveries.ts';
+import { deliveries, renderedCards } from './schema/deliveries.ts';
 
 /**
  * Queues one card a channel for a new request, in the transaction that stores the request. Notify the topic
@@ -157,10 +158,37 @@ export async function adoptMessage(
   return adopted.length > 0;
 }
 
+/** The card as it last went out in `version`, or in the version that the platform took last; null where none did. */
+async function findSeenCard(
+  connection: Connection,
+  { delivery, version }: Parameters<TapDeliveries['seenCard']>[0],
+): Promise<SeenCard | null> {
+  const [card] = await connection
+    .select({
+      delivery: renderedCards.deliveryId,
+      version: renderedCards.version,
+      digest: renderedCards.digest,
+      locale: renderedCards.locale,
+      at: renderedCards.at,
+    })
+    .from(renderedCards)
+    .innerJoin(deliveries, eq(deliveries.id, renderedCards.deliveryId))
+    .where(
+      and(
+        eq(renderedCards.deliveryId, delivery),
+        eq(renderedCards.version, version ?? deliveries.shownVersion),
+      ),
+    )
+    .orderBy(desc(renderedCards.at))
+    .limit(1);
+  return card ?? null;
+}
+
 /** The deliveries as the tap handler compares callbacks with them. */
 export const createTapDeliveries = ({ connection }: Pick<Database, 'connection'>): TapDeliveries => ({
   findByToken: (token) => findDeliveryByToken(connection, token),
   adoptMessage: (input) => adoptMessage(connection, input),
+  seenCard: (input) => findSeenCard(connection, input),
 });
 
 /** 128 bits in base64url: names a card in its own buttons, and cannot be guessed. */

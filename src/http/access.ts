@@ -19,6 +19,8 @@ export const ACCESS = {
   ask: { keys: ['agent', 'admin'], people: [] },
   readConfirmation: { keys: EVERY_KEY, people: 'all' },
   listConfirmations: { keys: ['operator', 'auditor', 'admin'], people: 'all' },
+  /** Who may approve and why is nothing for agents. */
+  explain: { keys: ['operator', 'auditor', 'admin'], people: 'all' },
   claim: { keys: ['agent', 'admin'], people: [] },
   reportOutcome: { keys: ['agent', 'admin'], people: [] },
   /** A person without a role may cancel what they asked for themselves. */

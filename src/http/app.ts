@@ -15,6 +15,7 @@ import { auditRoutes } from './routes/audit.ts';
 import { callbackRoute } from './routes/callbacks.ts';
 import { decideRoutes } from './routes/decide.ts';
 import { executionRoutes } from './routes/execution.ts';
+import { explainRoute } from './routes/explain.ts';
 import { healthRoute, operationsRoutes } from './routes/operations.ts';
 import { readConfirmationRoutes } from './routes/read-confirmations.ts';
 import { readOnlyRoutes } from './routes/read-only.ts';
@@ -66,6 +67,7 @@ function registerRoutes(app: HttpApp, options: AppOptions): void {
       };
       askRoute(v1, ports);
       readConfirmationRoutes(v1, ports);
+      explainRoute(v1, ports);
       executionRoutes(v1, ports);
       decideRoutes(v1, ports);
       runRoutes(v1, ports);

@@ -82,13 +82,19 @@ const peopleJson = (request: ConfirmationRequest) => ({
     ...seatsOf(request).map(personJson),
     ...deputiesOf(request).map(({ person, holder }) => ({ ...personJson(person), for: personJson(holder) })),
   ],
-  votes: request.votes.map(({ person, seat, verdict, reason, channel, at }) => ({
+  votes: request.votes.map(({ person, seat, verdict, reason, channel, at, seen }) => ({
     person: personJson(person),
     ...(seat.id === person.id ? {} : { for: personJson(seat) }),
     verdict,
     reason,
     channel,
     at: at.toISOString(),
+    saw: seen && {
+      digest: seen.digest,
+      locale: seen.locale,
+      version: seen.version,
+      at: seen.at.toISOString(),
+    },
   })),
 });
 

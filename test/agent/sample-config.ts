@@ -39,6 +39,7 @@ const payment = (name: string, path: string, changes: Partial<ConnectorToolConfi
   });
 
 const RULE: PolicyRule = {
+  named: [],
   approvers: [personId('li.wei')],
   quorum: 1,
   allowSelfApproval: false,

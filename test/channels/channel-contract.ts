@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Channel, ChannelAnswer, InboundRequest, OutgoingDelivery } from '../../src/channel/channel.ts';
-import type { CallbackReply, TapEvent } from '../../src/channel/inbound-event.ts';
+import type { CallbackReply, ChannelActor, TapEvent } from '../../src/channel/inbound-event.ts';
 import { type DeliveryId, newDeliveryId } from '../../src/ids.ts';
 import type { Verdict } from '../../src/verdict.ts';
 import type { ManualClock } from './manual-clock.ts';
@@ -29,6 +29,16 @@ export interface ChannelRig {
   /** How the next attempt to send goes wrong; `never-answered` is waited out with the clock. */
   failNextSend(fault: SendFault): void;
   failNextUpdate(fault: 'rate-limited' | 'refused'): void;
+  /** A person whom callbacks and configuration know by unlike ids: what a callback says, and what the directory adds. */
+  readonly otherwiseKnown: {
+    readonly actor: ChannelActor;
+    readonly resolved: Pick<ChannelActor, 'tenant' | 'ids'>;
+    /** Somebody of the same kind whom the directory does not have. */
+    readonly stranger: ChannelActor;
+  };
+  failNextLookUp(
+    fault: 'rate-limited' | 'refused' | 'server-error' | 'cut' | 'nonsense' | 'somebody-else',
+  ): void;
   /** Shuts the platform down: no connection is taken any more. */
   stopPlatform(): Promise<void>;
   stop(): Promise<void>;
@@ -190,6 +200,7 @@ export function channelContract(input: {
             messageId,
             confirmation: card.confirmationId,
             token,
+            cardVersion: card.version,
             verdict,
             reason: undefined,
           });
@@ -201,10 +212,10 @@ export function channelContract(input: {
         ['always', 'reject'],
         ['always', 'approve'],
       ] as const)('under %s brings the reason to %s', async (mode, verdict) => {
-        const { token, messageId } = await sendCard(sampleCard({ actions: decideActions(mode) }));
+        const { card, token, messageId } = await sendCard(sampleCard({ actions: decideActions(mode) }));
         const reason = '金额与合同不符 <b> & "引号"';
         const event = await tapIn(await rig.tapWithReason({ messageId, verdict, reason }));
-        expect(event).toMatchObject({ messageId, verdict, token, reason });
+        expect(event).toMatchObject({ messageId, verdict, token, cardVersion: card.version, reason });
       });
 
       it('under on-reject approves with one tap', async () => {
@@ -348,6 +359,47 @@ export function channelContract(input: {
         expect(['retry', 'uncertain']).toContain((await rig.channel.send(outgoing({ signal }))).kind);
         expect(rig.shown()).toHaveLength(0);
       });
+    });
+
+    describe('the directory', () => {
+      const resolve = (actor: ChannelActor, signal = new AbortController().signal) => {
+        if (rig.channel.resolve === undefined) throw new Error('this channel has no directory');
+        return rig.channel.resolve({ actor, signal });
+      };
+
+      it('tells by which further ids an actor is known', async () => {
+        const { actor, resolved } = rig.otherwiseKnown;
+        expect(await resolve(actor)).toMatchObject({ ...resolved, provider: actor.provider, isBot: false });
+      });
+
+      it('does not know a stranger', async () => {
+        expect(await resolve(rig.otherwiseKnown.stranger)).toBeNull();
+      });
+
+      it.each(['rate-limited', 'refused', 'server-error', 'cut', 'nonsense', 'somebody-else'] as const)(
+        'that is %s names nobody, and says so by a throw',
+        async (fault) => {
+          rig.failNextLookUp(fault);
+          await expect(resolve(rig.otherwiseKnown.actor)).rejects.toThrow();
+          expect(await resolve(rig.otherwiseKnown.actor)).not.toBeNull();
+        },
+      );
+
+      it('that is down, or not waited for, throws', async () => {
+        await expect(resolve(rig.otherwiseKnown.actor, AbortSignal.abort())).rejects.toThrow();
+        await rig.stopPlatform();
+        await expect(resolve(rig.otherwiseKnown.actor)).rejects.toThrow();
+      });
+
+      it.each(['', '../../auth', 'ou_1/../x', 'U1&user=U2', 'x'.repeat(5_000)])(
+        'is not asked for the id %j',
+        async (id) => {
+          const { actor } = rig.otherwiseKnown;
+          const ids = Object.fromEntries(Object.keys(actor.ids).map((kind) => [kind, id]));
+          await rig.stopPlatform();
+          expect(await resolve({ ...actor, ids })).toBeNull();
+        },
+      );
     });
 
     describe('a reminder', () => {

@@ -19,6 +19,7 @@ const PERSON: PersonConfig = {
 const NO_FLOOR = { floor: null, people: [] };
 
 const rule = (more: Partial<PolicyRule> = {}): PolicyRule => ({
+  named: [],
   approvers: [personId('li'), personId('wang')],
   quorum: 1,
   allowSelfApproval: false,

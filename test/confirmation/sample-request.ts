@@ -89,6 +89,7 @@ export const vote = (person: PersonRef, verdict: Verdict, reason: string | null 
   reason,
   channel: 'pay-slack',
   at: DECIDED_AT,
+  seen: null,
 });
 
 /** The same payment, approved by both. */

@@ -107,6 +107,7 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
         messageId: messageId ?? `m-${id}`,
         confirmation: id,
         token: row.token,
+        cardVersion: null,
         verdict: 'approve',
         reason: undefined,
         openedFor: null,
@@ -356,12 +357,13 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
     };
     const failing: Partial<TapHandlerPorts>[] = [
       { confirmations: { decide: broken } },
-      { deliveries: { findByToken: broken, adoptMessage: broken } },
+      { deliveries: { findByToken: broken, adoptMessage: broken, seenCard: broken } },
       {
         roster: {
           personOf: () => {
             throw new Error('directory is down');
           },
+          isResolvable: () => false,
         },
       },
     ];

@@ -62,6 +62,7 @@ const TAP: TapEvent = {
   messageId: 'm',
   confirmation: null,
   token: null,
+  cardVersion: null,
   verdict: 'approve',
   reason: undefined,
   openedFor: null,

@@ -32,6 +32,7 @@ describe.each([
           id: 'payments',
           tools: ['bank__pay'],
           when: null,
+          named: [],
           approvers: ['li.wei', 'wang.fang'].map(personId),
           quorum: 1,
           allowSelfApproval: false,

@@ -35,6 +35,7 @@ const isKnown = (id: string) => PEOPLE.includes(id) || /^voter-\d+$/.test(id);
 
 export const POLICY: DecidingPolicy = {
   id: 'large-payment',
+  named: [],
   approvers: PEOPLE.slice(0, 4).map(personId),
   quorum: 1,
   allowSelfApproval: false,

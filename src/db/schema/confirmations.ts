@@ -1,4 +1,6 @@
 import { boolean, integer, jsonb, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core';
+import type { DeliveryId } from '../../ids.ts';
+import type { Locale } from '../../locale.ts';
 
 const time = (name: string) => timestamp(name, { withTimezone: true, mode: 'date', precision: 6 });
 
@@ -71,6 +73,18 @@ export const votes = pgTable('votes', {
   channel: text('channel').notNull(),
   argsDigest: text('args_digest').notNull(),
   at: time('at').notNull(),
+  /** The card that was tapped; all five or none. */
+  seenDelivery: uuid('seen_delivery_id').$type<DeliveryId>(),
+  seenVersion: integer('seen_version'),
+  seenDigest: text('seen_digest'),
+  seenLocale: text('seen_locale').$type<Locale>(),
+  seenAt: time('seen_at'),
+});
+
+/** Which rules were tried when a request was made, and who could approve; see `frozen-explanation.ts`. */
+export const explanations = pgTable('explanations', {
+  confirmationId: uuid('confirmation_id').primaryKey(),
+  explanation: jsonb('explanation').notNull(),
 });
 
 export const gateControls = pgTable('gate_controls', {

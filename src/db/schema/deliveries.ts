@@ -1,5 +1,6 @@
 import { boolean, integer, pgTable, primaryKey, text, timestamp, uuid } from 'drizzle-orm/pg-core';
 import type { ChannelId, ConfirmationId, DeliveryId } from '../../ids.ts';
+import type { Locale } from '../../locale.ts';
 
 /** The cards of a request, one row a channel. `migrations/0001_confirmations.sql` holds constraints and indexes. */
 export const deliveries = pgTable('deliveries', {
@@ -31,10 +32,10 @@ export const renderedCards = pgTable(
   {
     deliveryId: uuid('delivery_id').$type<DeliveryId>().notNull(),
     version: integer('version').notNull(),
-    locale: text('locale').notNull(),
+    locale: text('locale').$type<Locale>().notNull(),
     digest: text('digest').notNull(),
     payload: text('payload').notNull(),
     at: timestamp('at', { withTimezone: true }).notNull(),
   },
-  (table) => [primaryKey({ columns: [table.deliveryId, table.version] })],
+  (table) => [primaryKey({ columns: [table.deliveryId, table.version, table.digest] })],
 );

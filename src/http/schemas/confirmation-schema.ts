@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LOCALES } from '../../locale.ts';
 import { jsonObject, time, uuid } from './field.ts';
 
 export const CONFIRMATION_STATUSES = [
@@ -72,6 +73,10 @@ export const confirmationSchema = z
           reason: z.string().nullable(),
           channel: z.string(),
           at: time,
+          saw: z
+            .object({ digest: z.string(), locale: z.enum(LOCALES), version: z.int(), at: time })
+            .nullable()
+            .meta({ description: 'The card that was tapped, as it went out; null for a vote by the API.' }),
         }),
       )
       .optional()

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../json.ts';
 import { checkCard } from './check-card.ts';
 import type { FaultQueue, StandinOperation } from './fault-queue.ts';
 import type { MessageStore, StandinMessage } from './message-store.ts';
-import type { FeishuStandinOptions } from './standin-options.ts';
+import type { FeishuStandinOptions, StandinUser } from './standin-options.ts';
 
 const TOKEN_LIFE_SECONDS = 7_200;
 /** A card message's request body (open.feishu.cn, "Send message"). */
@@ -109,10 +109,20 @@ export function createOpenApi(input: {
     return message ? post(body, message) : failure(400, 230001, 'invalid message_id');
   };
 
+  const member = (request: FastifyRequest): Answer => {
+    const { user_id_type: idType = 'open_id' } = request.query as { user_id_type?: string };
+    const { userId } = request.params as { userId: string };
+    if (idType !== 'open_id') return failure(400, 40001, 'param error');
+    const user = options.users.find(({ openId }) => openId === userId);
+    return user
+      ? success({ user: memberData(user) })
+      : failure(400, 99992351, 'The request you send is not a valid {open_id} or not exists');
+  };
+
   const route = (operation: StandinOperation, act: (request: FastifyRequest, body: JsonObject) => Answer) => {
     return async (request: FastifyRequest, response: FastifyReply): Promise<unknown> => {
       const answer = (): Answer => {
-        const bytes = request.body as Buffer;
+        const bytes = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
         if (operation !== 'token') {
           const refused = unauthorized(request);
           if (refused) return refused;
@@ -120,7 +130,7 @@ export function createOpenApi(input: {
             return failure(400, 230025, 'The length of the message content reaches its limit.');
         }
         const result = act(request, parseBody(bytes));
-        if (operation !== 'token' && result.body.code === 0) changed();
+        if (operation !== 'token' && operation !== 'member' && result.body.code === 0) changed();
         return result;
       };
       const fault = faults.take(operation);
@@ -147,6 +157,7 @@ export function createOpenApi(input: {
   app.post('/open-apis/im/v1/messages', route('create', create));
   app.patch('/open-apis/im/v1/messages/:messageId', route('patch', patch));
   app.post('/open-apis/im/v1/messages/:messageId/reply', route('reply', reply));
+  app.get('/open-apis/contact/v3/users/:userId', route('member', member));
   app.get('/open-apis/bot/v3/info', async (request, response) => {
     const bot = { activate_status: 2, app_name: 'Countersign', avatar_url: '', open_id: 'ou_bot' };
     const { status, body } = unauthorized(request) ?? { status: 200, body: { code: 0, msg: 'ok', bot } };
@@ -182,4 +193,14 @@ const messageData = (message: StandinMessage, options: FeishuStandinOptions): Js
   updated: message.contents.length > 1,
   sender: { id: options.appId, id_type: 'app_id', sender_type: 'app', tenant_key: options.tenant },
   body: { content: JSON.stringify(message.card) },
+});
+
+/** What the directory tells to an app that may read ids and addresses. */
+const memberData = ({ openId, unionId, userId, email, name }: StandinUser): JsonObject => ({
+  open_id: openId,
+  union_id: unionId,
+  ...(userId !== undefined && { user_id: userId }),
+  name,
+  ...(email !== undefined && { email: '', enterprise_email: email }),
+  status: { is_frozen: false, is_resigned: false, is_activated: true, is_exited: false, is_unjoin: false },
 });

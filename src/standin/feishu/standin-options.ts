@@ -22,6 +22,10 @@ export interface StandinUser {
   readonly unionId: string;
   /** Sent along only where the app may read it. */
   readonly userId?: string;
+  /** Callbacks carry the open id alone; the directory still has the others. */
+  readonly onlyOpenIdInCallbacks?: boolean;
+  /** The company's address for them, in the directory. */
+  readonly email?: string;
   readonly name: string;
   /** Language of this person's client; decides which text of a toast they see. Default `zh_cn`. */
   readonly language?: 'zh_cn' | 'en_us';

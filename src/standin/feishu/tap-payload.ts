@@ -30,9 +30,11 @@ export function tapPayload(input: {
     event: {
       operator: {
         tenant_key: input.tenant,
-        ...(user.userId !== undefined && { user_id: user.userId }),
         open_id: user.openId,
-        union_id: user.unionId,
+        ...(!user.onlyOpenIdInCallbacks && {
+          ...(user.userId !== undefined && { user_id: user.userId }),
+          union_id: user.unionId,
+        }),
       },
       token: `c-${randomBytes(20).toString('hex')}`,
       action: {

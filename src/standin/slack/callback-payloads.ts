@@ -7,6 +7,8 @@ import { BOT, messageAsSlackTells, type Workspace } from './web-api-methods.ts';
 export interface Actor {
   readonly user: string;
   readonly team: string;
+  /** Named by their id in the organization, and in its name. */
+  readonly throughGrid: boolean;
 }
 
 /** A tap on a button of a message, in the shape of Slack's `block_actions`. */
@@ -85,15 +87,17 @@ export function viewSubmissionPayload(input: {
   };
 }
 
-function envelope({ appId, users }: Workspace, { user, team }: Actor): JsonObject {
-  const name = users.find(({ id }) => id === user)?.name ?? user.toLowerCase();
+function envelope({ appId, users }: Workspace, { user, team, throughGrid }: Actor): JsonObject {
+  const known = users.find(({ id }) => id === user);
+  const name = known?.name ?? user.toLowerCase();
+  const grid = throughGrid ? known?.grid : undefined;
   return {
-    user: { id: user, username: name, name, team_id: team },
+    user: { id: grid?.user ?? user, username: name, name, team_id: grid?.organization ?? team },
     api_app_id: appId,
     // The deprecated verification token, which Slack still sends and nobody may rely on.
     token: 'deprecated-verification-token',
     team: { id: team, domain: 'acme' },
-    enterprise: null,
+    enterprise: grid === undefined ? null : { id: grid.organization, name: 'Acme Group' },
     is_enterprise_install: false,
   };
 }

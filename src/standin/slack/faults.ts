@@ -1,3 +1,5 @@
+import type { JsonObject } from '../../json.ts';
+
 /** What may go wrong with the next call of a method: one of these, or any `error` code of the Web API. */
 export type SlackFault =
   | 'ratelimited'
@@ -11,6 +13,8 @@ export type SlackFault =
   | 'reset'
   /** The method does its work, then the connection breaks. */
   | 'reset-after-accept'
+  /** HTTP 200 with this in the place of what the method would answer. */
+  | { readonly answer: JsonObject }
   | (string & {});
 
 /** Faults lined up by a test or a demo; each hits one call. */

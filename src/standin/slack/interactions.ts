@@ -16,6 +16,8 @@ export interface Interactions {
     readonly actionId: string;
     /** The actor's team where it is another than the workspace's. */
     readonly team?: string;
+    /** The callback names the organization of the Grid, and the actor by their id in it. */
+    readonly throughGrid?: boolean;
   }): Promise<CallbackResult>;
   /** Types into the open modal and submits it. Null where the client itself refuses: nothing is sent then. */
   submitModal(input: {
@@ -55,13 +57,15 @@ export function createInteractions(input: {
       if (callback === undefined) throw new Error('There was no callback yet.');
       return sendCallback(callbackUrl(), callback);
     },
-    tap({ user, ts, actionId, team = workspace.team }) {
+    tap({ user, ts, actionId, team = workspace.team, throughGrid = false }) {
       const message = platform.messages.find((one) => one.ts === ts);
       if (message === undefined) throw new Error(`There is no message ${ts}.`);
       const shown = [message, ...message.earlier.toReversed()];
       const found = shown.map((version) => findButton(version, actionId)).find((button) => button !== null);
       if (found === undefined) throw new Error(`Message ${ts} never had a button ${actionId}.`);
-      return deliver(blockActionsPayload({ workspace, actor: { user, team }, message, ...found }));
+      return deliver(
+        blockActionsPayload({ workspace, actor: { user, team, throughGrid }, message, ...found }),
+      );
     },
     async submitModal({ user, reason, as = user }) {
       const modal = platform.modals.get(user);
@@ -71,7 +75,7 @@ export function createInteractions(input: {
         platform.changeModal(user, { ...modal, errors: typed.errors });
         return null;
       }
-      const actor = { user: as, team: workspace.team };
+      const actor = { user: as, team: workspace.team, throughGrid: false };
       const result = await deliver(viewSubmissionPayload({ workspace, actor, modal, values: typed.values }));
       platform.changeModal(user, afterSubmission(modal, result));
       return result;

@@ -6,6 +6,14 @@ import type { ModalView } from './check-blocks.ts';
 export interface SlackUser {
   readonly id: string;
   readonly name: string;
+  /** Told to an app that may read addresses. */
+  readonly email?: string;
+  /** On an Enterprise Grid: the organization, the person's id in it, and the workspaces they belong to. */
+  readonly grid?: {
+    readonly organization: string;
+    readonly user: string;
+    readonly teams: readonly string[];
+  };
 }
 
 export interface MessageVersion {

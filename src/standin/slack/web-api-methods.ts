@@ -100,11 +100,18 @@ export const WEB_API_METHODS: Readonly<Record<string, Method>> = {
   },
 
   'users.info'({ users, team }, args) {
-    const user = users.find(({ id }) => id === args.user);
+    const user = users.find(({ id, grid }) => id === args.user || grid?.user === args.user);
     if (user === undefined) return failed('user_not_found');
+    const { id, name, email, grid } = user;
     return {
       ok: true,
-      user: { id: user.id, team_id: team, name: user.name, real_name: user.name, is_bot: false },
+      user: {
+        ...{ id, team_id: team, name, real_name: name, deleted: false, is_bot: false },
+        profile: email === undefined ? {} : { email },
+        ...(grid && {
+          enterprise_user: { id: grid.user, enterprise_id: grid.organization, teams: [...grid.teams] },
+        }),
+      },
     };
   },
 };

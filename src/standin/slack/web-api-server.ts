@@ -70,7 +70,7 @@ async function answer(
       work();
       return;
     default:
-      return send(response, { ok: false, error: fault });
+      return send(response, typeof fault === 'string' ? { ok: false, error: fault } : fault.answer);
   }
 }
 

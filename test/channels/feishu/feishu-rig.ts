@@ -20,6 +20,17 @@ export const APP = {
 
 export const LI_WEI = { openId: 'ou_liwei', unionId: 'on_liwei', userId: 'liwei', name: '李伟' } as const;
 
+const ZHAO_MIN = {
+  openId: 'ou_zhaomin',
+  unionId: 'on_zhaomin',
+  userId: 'zhaomin',
+  email: 'Zhao.Min@acme.example',
+  onlyOpenIdInCallbacks: true,
+  name: '赵敏',
+} as const;
+const feishuActor = (openId: string) =>
+  ({ provider: 'feishu', tenant: APP.tenant, ids: { openId }, isBot: false }) as const;
+
 export interface FeishuRig extends ChannelRig {
   readonly standin: FeishuStandin;
 }
@@ -27,7 +38,12 @@ export interface FeishuRig extends ChannelRig {
 /** The real channel on a stand-in of the platform, both on one manual clock. */
 export async function startFeishuRig(logger = pino({ level: 'silent' })): Promise<FeishuRig> {
   const clock = new ManualClock();
-  const standin = await startFeishuStandin({ ...APP, users: [LI_WEI], callbackUrl: () => null, clock });
+  const standin = await startFeishuStandin({
+    ...APP,
+    users: [LI_WEI, ZHAO_MIN],
+    callbackUrl: () => null,
+    clock,
+  });
   const settings = feishuChannelKind.settings.parse({ ...APP, domain: standin.url, mode: 'webhook' });
   const id = channelId('pay-feishu');
   const channel = feishuChannelKind.create({ id, settings, locale: 'zh-CN', clock, logger });
@@ -61,6 +77,20 @@ export async function startFeishuRig(logger = pino({ level: 'silent' })): Promis
       })),
     failNextSend: (fault) => standin.faults.next('create', SEND_FAULTS[fault]),
     failNextUpdate: (fault) => standin.faults.next('patch', SEND_FAULTS[fault]),
+    otherwiseKnown: {
+      actor: feishuActor(ZHAO_MIN.openId),
+      resolved: {
+        tenant: APP.tenant,
+        ids: {
+          openId: ZHAO_MIN.openId,
+          unionId: ZHAO_MIN.unionId,
+          userId: ZHAO_MIN.userId,
+          email: 'zhao.min@acme.example',
+        },
+      },
+      stranger: feishuActor('ou_stranger'),
+    },
+    failNextLookUp: (fault) => standin.faults.next('member', LOOK_UP_FAULTS[fault]),
     stopPlatform: stop,
     async stop() {
       await channel.stop();
@@ -84,6 +114,16 @@ const SEND_FAULTS = {
   'cut-after-accepting': { kind: 'cut', carriedOut: true },
   'server-error-after-accepting': { kind: 'answer', status: 502, body: 'bad gateway', carriedOut: true },
 } as const satisfies Record<SendFault, Parameters<FeishuStandin['faults']['next']>[1]>;
+
+const answer = (body: JsonValue, status = 200) => ({ kind: 'answer', status, body }) as const;
+const LOOK_UP_FAULTS = {
+  'rate-limited': SEND_FAULTS['rate-limited'],
+  refused: answer({ code: 99991672, msg: 'Access denied. contact:contact.base:readonly is required' }, 400),
+  'server-error': answer('bad gateway', 502),
+  cut: { kind: 'cut', carriedOut: false },
+  nonsense: answer({ code: 0, msg: 'success', data: { user: { open_id: 7 } } }),
+  'somebody-else': answer({ code: 0, msg: 'success', data: { user: { open_id: 'ou_other' } } }),
+} as const;
 
 /** The button for a verdict, whether it carries it in its value or in its name. */
 export const buttonFor = (verdict: Verdict) => (button: StandinButton) => verdictOf(button).includes(verdict);

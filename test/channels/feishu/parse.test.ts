@@ -46,6 +46,7 @@ describe('a tap on a button', () => {
       messageId: 'om_1',
       confirmation: '0198',
       token: 'tok_1',
+      cardVersion: null,
       verdict: 'approve',
       reason: undefined,
       openedFor: null,
@@ -76,6 +77,7 @@ describe('a tap on a button', () => {
 describe('a submitted form', () => {
   it.each([
     ['reject.tok_1', { reason: '金额不符' }, { verdict: 'reject', token: 'tok_1', reason: '金额不符' }],
+    ['reject.tok_1.v3', { reason: '' }, { verdict: 'reject', token: 'tok_1', cardVersion: 3, reason: '' }],
     ['approve.tok-1_X', { reason: '' }, { verdict: 'approve', token: 'tok-1_X', reason: '' }],
     ['reject', { reason: 'no' }, { verdict: 'reject', token: null, reason: 'no' }],
     ['reject.tok_1', {}, { verdict: 'reject', token: 'tok_1', reason: '' }],

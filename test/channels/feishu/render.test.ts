@@ -93,11 +93,11 @@ describe('a card of Feishu', () => {
 });
 
 describe('the buttons', () => {
-  it('under never are two, each with its request and the delivery’s token', () => {
+  it('under never are two, each with its request, the delivery’s token and the card’s version', () => {
     const card = sampleCard();
     expect(draw(card).buttons.flatMap(({ value, name }) => (value ? [{ value, name }] : []))).toEqual([
-      { value: { action: 'approve', request: card.confirmationId, delivery: TOKEN }, name: null },
-      { value: { action: 'reject', request: card.confirmationId, delivery: TOKEN }, name: null },
+      { value: { action: 'approve', request: card.confirmationId, delivery: TOKEN, version: 1 }, name: null },
+      { value: { action: 'reject', request: card.confirmationId, delivery: TOKEN, version: 1 }, name: null },
     ]);
   });
 
@@ -105,7 +105,7 @@ describe('the buttons', () => {
     const { buttons } = draw(sampleCard({ actions: decideActions('on-reject') }));
     expect(buttons.map(({ value, name, form }) => value?.action ?? name ?? form)).toEqual([
       'approve',
-      `reject.${TOKEN}`,
+      `reject.${TOKEN}.v1`,
       null,
     ]);
     expect(buttons[1]?.form).toEqual({ inputs: ['reason'], required: [] });
@@ -113,7 +113,7 @@ describe('the buttons', () => {
 
   it('under always are one form with both', () => {
     const { buttons } = draw(sampleCard({ actions: decideActions('always') }));
-    expect(buttons.map(({ name }) => name)).toEqual([`approve.${TOKEN}`, `reject.${TOKEN}`, null]);
+    expect(buttons.map(({ name }) => name)).toEqual([`approve.${TOKEN}.v1`, `reject.${TOKEN}.v1`, null]);
   });
 
   it.each(REASON_MODES)('under %s never approve what could not be shown', (mode) => {

@@ -58,10 +58,17 @@ describe("a person's Slack identity", () => {
     expect(identity).toEqual({ provider: 'slack', tenant: 'T0ACME', ids: { user: 'U0LIWEI' } });
   });
 
+  it('or an e-mail address there, whatever its case', () => {
+    const identity = slackChannelKind.identity.parse({ team: 'T0ACME', email: 'Li.Wei@acme.example' });
+    expect(identity).toEqual({ provider: 'slack', tenant: 'T0ACME', ids: { email: 'li.wei@acme.example' } });
+  });
+
   it.each([
     ['without a team', { user: 'U0LIWEI' }],
     ['with a name for a user', { team: 'T0ACME', user: 'li.wei' }],
-    ['with another key', { team: 'T0ACME', user: 'U0LIWEI', email: 'li.wei@acme.example' }],
+    ['with another key', { team: 'T0ACME', user: 'U0LIWEI', nick: 'li.wei' }],
+    ['without a user and an address', { team: 'T0ACME' }],
+    ['with an address that is none', { team: 'T0ACME', email: 'li.wei' }],
   ])('is refused %s', (_what, identity) => {
     expect(slackChannelKind.identity.safeParse(identity).success).toBe(false);
   });

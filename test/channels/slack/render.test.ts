@@ -69,13 +69,13 @@ describe('a card in Slack', () => {
     ]);
   });
 
-  it('carries the request and the token in its buttons, and the link without either', () => {
+  it('carries the request, the token and the version in its buttons, and the link without either', () => {
     const buttons = payloadOf(slackCard()).blocks.at(-1)?.elements as Record<string, unknown>[];
     expect(
       buttons.map(({ action_id, value, url, style, confirm }) => [action_id, value, url, style, confirm]),
     ).toEqual([
-      ['countersign.approve', `${slackCard().confirmationId}.${TOKEN}`, undefined, 'primary', undefined],
-      ['countersign.reject', `${slackCard().confirmationId}.${TOKEN}`, undefined, 'danger', undefined],
+      ['countersign.approve', `${slackCard().confirmationId}.${TOKEN}.v1`, undefined, 'primary', undefined],
+      ['countersign.reject', `${slackCard().confirmationId}.${TOKEN}.v1`, undefined, 'danger', undefined],
       ['countersign.open', undefined, slackCard().link, undefined, undefined],
     ]);
   });

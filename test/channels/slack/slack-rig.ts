@@ -9,11 +9,25 @@ import { SLACK, slackChannel } from './fixture.ts';
 
 const LI_WEI = { id: 'U0LIWEI', name: '李伟' };
 
+const ZHAO_MIN = {
+  id: 'U0ZHAO',
+  name: '赵敏',
+  email: 'Zhao.Min@acme.example',
+  grid: { organization: 'E0GROUP', user: 'W0ZHAO', teams: [SLACK.team, 'T0OTHER'] },
+} as const;
+const gridActor = (user: string) =>
+  ({ provider: 'slack', tenant: 'E0GROUP', ids: { user }, isBot: false }) as const;
+
 /** The real channel on a stand-in of the platform, both on one manual clock. */
 export async function startSlackRig(): Promise<ChannelRig> {
   const clock = new ManualClock();
   const sink = await startSink();
-  const slack = await startSlackStandin({ ...SLACK, users: [LI_WEI], callbackUrl: sink.url, clock });
+  const slack = await startSlackStandin({
+    ...SLACK,
+    users: [LI_WEI, ZHAO_MIN],
+    callbackUrl: sink.url,
+    clock,
+  });
   const channel = slackChannel({ apiUrl: slack.url, clock, locale: 'zh-CN' });
   await channel.start();
   let platformStopped: Promise<void> | null = null;
@@ -53,6 +67,12 @@ export async function startSlackRig(): Promise<ChannelRig> {
     failNextSend: (fault) => slack.faults.next('chat.postMessage', SEND_FAULTS[fault]),
     failNextUpdate: (fault) =>
       slack.faults.next('chat.update', fault === 'refused' ? 'message_not_found' : 'ratelimited'),
+    otherwiseKnown: {
+      actor: gridActor(ZHAO_MIN.grid.user),
+      resolved: { tenant: SLACK.team, ids: { user: ZHAO_MIN.id, email: 'zhao.min@acme.example' } },
+      stranger: gridActor('W0STRANGER'),
+    },
+    failNextLookUp: (fault) => slack.faults.next('users.info', LOOK_UP_FAULTS[fault]),
     stopPlatform,
     async stop() {
       await channel.stop();
@@ -68,6 +88,15 @@ const SEND_FAULTS: Readonly<Record<SendFault, string>> = {
   'cut-after-accepting': 'reset-after-accept',
   'server-error-after-accepting': '500-after-accept',
 };
+
+const LOOK_UP_FAULTS = {
+  'rate-limited': 'ratelimited',
+  refused: 'missing_scope',
+  'server-error': '500',
+  cut: 'reset',
+  nonsense: { answer: { ok: true, user: { id: 7 } } },
+  'somebody-else': { answer: { ok: true, user: { id: 'U0OTHER', team_id: SLACK.team } } },
+} as const;
 
 /** What the core would do where a reason is asked for. */
 async function openModal(channel: Channel, request: InboundRequest): Promise<void> {
