@@ -16,6 +16,8 @@ export const frozenPolicy = z.object({
   outcomeWithinMs: z.int().positive(),
   deliveryTimeoutMs: z.int().positive(),
   reason: z.enum(REASON_MODES),
+  /** Between the approval and the first moment of the claim. */
+  coolOffMs: z.int().min(0).default(0),
   /** Digest of the configuration that was in force. */
   configRevision: z.string(),
 });

@@ -189,6 +189,7 @@ const freeze = (policy: DecidingPolicy, configRevision: string): FrozenPolicy =>
   outcomeWithinMs: policy.outcomeWithinMs,
   deliveryTimeoutMs: policy.deliveryTimeoutMs,
   reason: policy.reason,
+  coolOffMs: 0,
   configRevision,
 });
 

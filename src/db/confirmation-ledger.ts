@@ -4,6 +4,7 @@ import type { ConfirmationId } from '../ids.ts';
 import { readClosed, readConfirmations, readDue, readPage } from './confirmation-reads.ts';
 import { openLedgerTransaction } from './confirmation-transaction.ts';
 import type { Database } from './database.ts';
+import { readControls } from './gate-controls.ts';
 import { confirmations } from './schema/confirmations.ts';
 
 /** The ledger over drizzle, the same on PostgreSQL and on the embedded database. */
@@ -38,6 +39,7 @@ export function createConfirmationLedger(input: {
       return row ? { id: row.id as ConfirmationId, bodyDigest: row.bodyDigest ?? '' } : null;
     },
     list: (filter) => readPage(connection, filter),
+    controls: () => readControls(connection, { share: false }),
     due: (limit) => readDue(connection, limit),
     async transact(work) {
       const changed = new Set<ConfirmationId>();

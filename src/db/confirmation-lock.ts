@@ -21,6 +21,8 @@ export async function lockConfirmation(
         when clock_timestamp() < ${confirmations.executableFrom} then 'before'
         when clock_timestamp() < ${confirmations.executeBy} then 'open'
         else 'over' end`,
+      opensInMs: sql<number>`ceil(greatest(0, coalesce(
+        extract(epoch from ${confirmations.executableFrom} - clock_timestamp()) * 1000, 0)))::float8`,
       vote: votes,
     })
     .from(confirmations)
@@ -36,6 +38,7 @@ export async function lockConfirmation(
       request: confirmationOf(row, voteRows),
       late: first.late,
       window: first.window,
+      opensInMs: first.opensInMs,
       toolWrites: row.toolWrites,
       connector: row.connector,
     },

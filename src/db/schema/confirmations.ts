@@ -53,6 +53,10 @@ export const confirmations = pgTable('confirmations', {
   executionAt: time('execution_at'),
   executionDetail: text('execution_detail'),
   executionSource: text('execution_source', { enum: ['executor', 'agent', 'settlement', 'timeout'] }),
+  coolingOff: boolean('cooling_off').notNull().default(false),
+  revokedById: text('revoked_by_id'),
+  revokedByName: text('revoked_by_name'),
+  revokeReason: text('revoke_reason'),
 });
 
 export const votes = pgTable('votes', {
@@ -71,5 +75,6 @@ export const gateControls = pgTable('gate_controls', {
   singleton: boolean('singleton').primaryKey(),
   readOnlyOrganization: boolean('read_only_organization').notNull(),
   readOnlyConnectors: text('read_only_connectors').array().notNull(),
+  frozenTools: text('frozen_tools').array().notNull(),
   changedAt: time('changed_at').notNull(),
 });
