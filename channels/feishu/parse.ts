@@ -5,7 +5,7 @@ import { REASON_FIELD, SUBMIT_NAME } from './render.ts';
 
 /**
  * Turns a verified payload into our event. Who acted and where comes from the envelope; the button says only which
- * request and verdict are meant. Whatever is not a tap on one of our buttons is `unsupported`.
+ * request and action are meant. Whatever is not a tap on one of our buttons is `unsupported`.
  */
 export function parseCallback(payload: unknown): InboundEvent {
   const callback = cardAction.safeParse(payload);
@@ -62,12 +62,12 @@ const cardAction = z.object({
 type Action = z.infer<typeof cardAction>['event']['action'];
 
 const buttonValue = z.object({
-  action: z.enum(['approve', 'reject']),
+  action: z.enum(['approve', 'reject', 'revoke']),
   request: id,
   delivery: optionalId,
 });
 
-type Pressed = Pick<TapEvent, 'verdict' | 'confirmation' | 'token' | 'reason'>;
+type Pressed = Pick<TapEvent, 'action' | 'confirmation' | 'token' | 'reason'>;
 
 function pressedButton(action: Action): Pressed | null {
   // A submit button carries no value of its own, so the form's token travels in its name.
@@ -75,13 +75,13 @@ function pressedButton(action: Action): Pressed | null {
   const value = buttonValue.safeParse(action.value);
   const reason = action.form_value ? reasonIn(action.form_value) : undefined;
   if (value.success) {
-    const { action: verdict, request, delivery } = value.data;
-    if (submit && submit[1] !== verdict) return null;
-    return { verdict, confirmation: request, token: delivery ?? submit?.[2] ?? null, reason };
+    const { action: meant, request, delivery } = value.data;
+    if (submit && submit[1] !== meant) return null;
+    return { action: meant, confirmation: request, token: delivery ?? submit?.[2] ?? null, reason };
   }
   if (!submit) return null;
   return {
-    verdict: submit[1] as Verdict,
+    action: submit[1] as Verdict,
     confirmation: null,
     token: submit[2] ?? null,
     // A form was shown, so a reason was asked for even where the platform leaves an empty field out.

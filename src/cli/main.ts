@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { packageRoot } from '../package-root.ts';
+import { addFreezeCommands } from './add-freeze-commands.ts';
 
 /** Exit codes: 0 stopped in order, 2 the configuration is wrong, 1 anything else. */
 const { version } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8')) as {
@@ -43,6 +44,8 @@ program
     const { doctor } = await import('./doctor.ts');
     process.exitCode = await doctor({ configFile: config });
   });
+
+addFreezeCommands(program);
 
 const audit = program.command('audit').description('the record');
 audit

@@ -104,7 +104,13 @@ function refuse(
     actor: auditActorOf(input.actor),
     data: { code, detail, argsDigest: digestOf({ ...request, args: input.args }) },
   });
-  return { kind: 'refused', code, request, detail, retryAfterMs: code === 'not_yet_executable' ? opensInMs : null };
+  return {
+    kind: 'refused',
+    code,
+    request,
+    detail,
+    retryAfterMs: code === 'not_yet_executable' ? opensInMs : null,
+  };
 }
 
 /** Ends a grant that was not used in time, with its event, and gives the request back as it is then. */

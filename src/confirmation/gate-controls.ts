@@ -9,12 +9,12 @@ export interface GateControls {
   readonly frozenTools: readonly string[];
 }
 
-/** What keeps this tool from running now; null where nothing does. A freeze is named before read-only. */
+/** What keeps this tool from running now; null where nothing does. Read-only is named before a freeze. */
 export function stoppedBy(
   call: { readonly tool: string; readonly writes: boolean; readonly connector: string | null },
   controls: GateControls,
 ): 'frozen' | 'read_only' | null {
-  if (compileGlobs(controls.frozenTools)(call.tool)) return 'frozen';
   const connectorReadOnly = call.connector !== null && controls.readOnlyConnectors.includes(call.connector);
-  return call.writes && (controls.readOnlyOrganization || connectorReadOnly) ? 'read_only' : null;
+  if (call.writes && (controls.readOnlyOrganization || connectorReadOnly)) return 'read_only';
+  return compileGlobs(controls.frozenTools)(call.tool) ? 'frozen' : null;
 }

@@ -7,11 +7,13 @@ import { cutText } from '../channel/cut-text.ts';
 import type { DeliveryOnRecord } from '../channel/delivery-on-record.ts';
 import type { CallbackReply, TapEvent } from '../channel/inbound-event.ts';
 import type { Clock } from '../clock.ts';
+import type { Verdict } from '../verdict.ts';
 import { cardLines } from './card-lines.ts';
 import { CARD_TEXTS } from './card-texts.ts';
 import type { ConfirmationRequest } from './confirmation-request.ts';
 import type { ConfirmationService } from './confirmation-service.ts';
 import { NOTICES, noticeOf, REASON_DIALOG } from './notices.ts';
+import { revokeNoticeOf } from './revoke-notices.ts';
 import type { Roster, RosterPerson } from './roster.ts';
 import { matchTap, type TapDeliveries } from './tap-delivery.ts';
 import { mismatchRefusal, refusedTap, TAP_REFUSALS, type TapRefusal, voterOf } from './tap-refusal.ts';
@@ -22,7 +24,7 @@ export interface TapHandler {
 }
 
 export interface TapHandlerPorts {
-  readonly confirmations: Pick<ConfirmationService, 'decide'>;
+  readonly confirmations: Pick<ConfirmationService, 'decide' | 'revoke'>;
   readonly deliveries: TapDeliveries;
   readonly roster: Pick<Roster, 'personOf'>;
   readonly audit: AuditRecorder;
@@ -38,7 +40,8 @@ const ANSWER_WITHIN_MS = 2_500;
 const LONGEST_REASON = 1_000;
 
 /**
- * What a verified tap does: compare it with the card on record, find the person, and hand the vote to `decide()`.
+ * What a verified tap does: compare it with the card on record, find the person, and hand the vote to `decide()`, or
+ * the revocation to `revoke()`.
  * Everything that is refused here changes nothing and is on the record; a throw anywhere reads "not recorded".
  */
 export function createTapHandler(ports: TapHandlerPorts): TapHandler {
@@ -76,23 +79,40 @@ async function answerTap(ports: TapHandlerPorts, channel: Channel, event: TapEve
     return refuse(TAP_REFUSALS.otherPerson);
   }
   if (voter.kind === 'refused') return refuse(voter.refusal);
-  if (event.verdict === 'approve' && !match.delivery.decisiveShown)
+  const tapped = { channel, event, delivery: match.delivery, person: voter.person };
+  if (event.action === 'revoke') return revokeTapped(ports, tapped);
+  if (event.action === 'approve' && !match.delivery.decisiveShown)
     return refuse(TAP_REFUSALS.decisiveNotShown);
-  return vote(ports, { channel, event, delivery: match.delivery, person: voter.person });
+  return vote(ports, event.action, tapped);
+}
+
+interface Tapped {
+  readonly channel: Channel;
+  readonly event: TapEvent;
+  readonly delivery: DeliveryOnRecord;
+  readonly person: RosterPerson;
+}
+
+/** Never held up by a question: what is to be stopped is stopped by one tap. */
+async function revokeTapped(
+  ports: TapHandlerPorts,
+  { channel, delivery, person }: Tapped,
+): Promise<CallbackReply> {
+  const outcome = await ports.confirmations.revoke({
+    id: delivery.confirmationId,
+    person: person.id,
+    reason: null,
+    surface: { kind: 'channel', id: channel.id },
+  });
+  return told(revokeNoticeOf(outcome, ports.timeZone));
 }
 
 /** `decide()` asks for a reason only of who may vote now, so nobody else is shown a dialog that leads nowhere. */
 async function vote(
   ports: TapHandlerPorts,
-  input: {
-    readonly channel: Channel;
-    readonly event: TapEvent;
-    readonly delivery: DeliveryOnRecord;
-    readonly person: RosterPerson;
-  },
+  verdict: Verdict,
+  { channel, event, delivery, person }: Tapped,
 ): Promise<CallbackReply> {
-  const { channel, event, delivery, person } = input;
-  const { verdict } = event;
   const outcome = await ports.confirmations.decide({
     id: delivery.confirmationId,
     person: person.id,

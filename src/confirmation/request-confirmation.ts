@@ -8,6 +8,7 @@ import { subjectOf } from './decision-event.ts';
 import { digestOf, verificationCodeOf } from './digest.ts';
 import type { FrozenPolicy } from './frozen-policy.ts';
 import type { ConfirmationGate, GateAnswer, GatedCall } from './gate.ts';
+import { type GateControls, stoppedBy } from './gate-controls.ts';
 import { valueAt } from './json-pointer.ts';
 import type { ConfirmationLedger, LedgerTransaction, NewConfirmation } from './ledger.ts';
 import type { PersonDirectory } from './person-directory.ts';
@@ -44,7 +45,8 @@ export const createConfirmationGate = (ports: GatePorts): ConfirmationGate => ({
       metadata: context.metadata.ask?.metadata ?? {},
       flagged: context.metadata.requiresConfirmation || call.confirmationForAll,
     });
-    if (match.kind === 'none') return { kind: 'not-needed' };
+    if (match.kind === 'none')
+      return stopped(context, await ports.ledger.controls()) ?? { kind: 'not-needed' };
     if (match.kind === 'failed') {
       return { kind: 'denied', code: 'policy_error', message: policyError(match), confirmationId: null };
     }
@@ -59,6 +61,10 @@ async function store(
   policy: DecidingPolicy,
   ports: GatePorts,
 ): Promise<GateAnswer> {
+  // Held until the request is stored: a freeze that begins meanwhile waits for it, and then marks its cards too.
+  const controls = await transaction.lockControls();
+  const denial = stopped(context, controls);
+  if (denial?.code === 'read_only') return denial;
   const facts = newConfirmation(context, policy, ports);
   const request = await transaction.insert(facts);
   if (!request) return repeated(facts, ports);
@@ -82,6 +88,25 @@ async function store(
   }
   return { kind: 'pending', confirmationId: request.id };
 }
+
+/**
+ * What an operator switched off runs neither with a confirmation nor without. A frozen call that needs one may still
+ * be asked about, marked as frozen: the freeze may end before the approval does.
+ */
+function stopped(context: HookContext, controls: GateControls): StoppedCall | null {
+  const { writes, connector } = context.metadata;
+  const code = stoppedBy({ tool: context.toolName, writes, connector }, controls);
+  return code === null ? null : { kind: 'denied', code, message: STOPPED[code], confirmationId: null };
+}
+
+type StoppedCall = Extract<GateAnswer, { kind: 'denied' }> & { readonly code: 'frozen' | 'read_only' };
+
+const STOPPED = {
+  frozen:
+    'Execution of this tool is frozen for now, so the call did not run. A person can end the freeze; do not try to reach the same effect in another way.',
+  read_only:
+    'Writing is switched off for now, so the call did not run. A person can switch it on again; do not try to write another way.',
+} as const;
 
 function newConfirmation(context: HookContext, policy: DecidingPolicy, ports: GatePorts): NewConfirmation {
   const { ask } = context.metadata;

@@ -1,6 +1,6 @@
+import { lapseInside } from './claim.ts';
 import { type ConfirmationRequest, surfaceName } from './confirmation-request.ts';
 import type { RevokeInput, RevokeOutcome } from './confirmation-service.ts';
-import { lapseInside } from './claim.ts';
 import { actorOf, subjectOf } from './decision-event.ts';
 import type { ConfirmationLedger, LedgerTransaction } from './ledger.ts';
 import type { PersonDirectory } from './person-directory.ts';
@@ -28,11 +28,7 @@ export function revoke(
     };
 
     const person = ports.people.byId(input.person);
-    const noRight = refusalOf(
-      { person: input.person, verdict: 'reject', argsDigest: null },
-      request,
-      person,
-    );
+    const noRight = refusalOf({ person: input.person, verdict: 'reject', argsDigest: null }, request, person);
     if (noRight !== null) return refuse(noRight === 'inactive_person' ? noRight : 'not_an_approver');
     if (person === null) throw new Error('A person who is not in the directory passed the check of rights');
     if (request.status !== 'approved') return refuse('not_approved');

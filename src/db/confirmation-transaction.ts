@@ -9,9 +9,9 @@ import { appendAuditEvents } from './audit-store.ts';
 import { insertConfirmation } from './confirmation-insert.ts';
 import { lockConfirmation } from './confirmation-lock.ts';
 import { type ConfirmationRow, confirmationOf, type VoteRow } from './confirmation-row.ts';
-import { readControls } from './gate-controls.ts';
 import type { Connection } from './database.ts';
 import { reachedNobody, wantVersion } from './delivery-store.ts';
+import { readControls } from './gate-controls.ts';
 import { confirmations, votes } from './schema/confirmations.ts';
 
 /** What a process may still send after its claim; past it, it gives up (INVARIANTS: claim + 10 s). */

@@ -15,6 +15,7 @@ import { auditRoutes } from './routes/audit.ts';
 import { callbackRoute } from './routes/callbacks.ts';
 import { decideRoutes } from './routes/decide.ts';
 import { executionRoutes } from './routes/execution.ts';
+import { freezeRoutes } from './routes/freezes.ts';
 import { healthRoute, operationsRoutes } from './routes/operations.ts';
 import { readConfirmationRoutes } from './routes/read-confirmations.ts';
 import { readOnlyRoutes } from './routes/read-only.ts';
@@ -23,6 +24,7 @@ import { runRoutes } from './routes/runs.ts';
 import { createFindRun } from './run-access.ts';
 import { installSecurityHeaders } from './security-headers.ts';
 import { createServer } from './server.ts';
+import { createToolNameCheck } from './tool-name-check.ts';
 import { createVisibility } from './visibility.ts';
 
 /** Failed proofs per address and minute: wrong keys and signatures are far below this, guesses far above. */
@@ -59,7 +61,7 @@ function registerRoutes(app: HttpApp, options: AppOptions): void {
       const ports = {
         ...options,
         openRequests,
-        access: createConfirmationAccess(confirmations, visibility),
+        access: createConfirmationAccess({ confirmations, visibility, freezes: options.freezes }),
         findRun: createFindRun(runs, visibility),
       };
       askRoute(v1, ports);
@@ -70,6 +72,11 @@ function registerRoutes(app: HttpApp, options: AppOptions): void {
       runEventsRoute(v1, ports);
       auditRoutes(v1, ports);
       readOnlyRoutes(v1, { ...ports, connectors: new Set(config.connectors.map(({ id }) => id)) });
+      freezeRoutes(v1, {
+        freezes: options.freezes,
+        matchesTools: createToolNameCheck(config),
+        rolesOf: (person) => config.people.find(({ id, active }) => active && id === person)?.roles ?? [],
+      });
     },
     { prefix: '/v1' },
   );

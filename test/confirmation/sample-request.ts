@@ -67,6 +67,7 @@ export function pendingRequest({ policy, ...changes }: SampleChanges = {}): Pend
       outcomeWithinMs: 3_600_000,
       deliveryTimeoutMs: 900_000,
       reason: 'on-reject',
+      coolOffMs: 0,
       configRevision: 'sha256:01',
       ...policy,
     },

@@ -106,7 +106,7 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
         messageId: messageId ?? `m-${id}`,
         confirmation: id,
         token: row.token,
-        verdict: 'approve',
+        action: 'approve',
         reason: undefined,
         openedFor: null,
         eventId: null,
@@ -162,12 +162,12 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
 
   it('that comes too late is told who decided and when', async () => {
     const { id, tap } = await shown();
-    await handler.handle(slack, tap({ verdict: 'reject' }));
+    await handler.handle(slack, tap({ action: 'reject' }));
     expect(await statusOf(id)).toBe('rejected');
     expect(english(await handler.handle(slack, tap({ user: 'U-WANG' })))).toMatch(
       /^Already rejected by li\.wei at \d{4}-\d\d-\d\d \d\d:\d\d \(Asia\/Shanghai, UTC\+8\); what you did has no effect\.$/,
     );
-    expect(english(await handler.handle(slack, tap({ verdict: 'reject' })))).toBe(
+    expect(english(await handler.handle(slack, tap({ action: 'reject' })))).toBe(
       'You have already rejected this; nothing changed.',
     );
   });
@@ -275,7 +275,7 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
     const { id, tap } = await shown({ decisiveShown: false });
     expect(await handler.handle(slack, tap())).toEqual({ kind: 'notice', notice: NOTICES.decisiveNotShown });
     expect(await lastEvent(id)).toMatchObject({ kind: 'vote.refused', data: { code: 'decisive_not_shown' } });
-    await handler.handle(slack, tap({ verdict: 'reject' }));
+    await handler.handle(slack, tap({ action: 'reject' }));
     expect(await statusOf(id)).toBe('rejected');
   });
 
@@ -318,7 +318,7 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
       const { id, tap } = await shown();
       const whole = `“金额”与合同不符\n'x' ${'很'.repeat(980)}`;
       // The family is eight units long and would end past the thousandth.
-      await handler.handle(slack, tap({ verdict: 'reject', reason: `  ${whole}👨‍👩‍👧` }));
+      await handler.handle(slack, tap({ action: 'reject', reason: `  ${whole}👨‍👩‍👧` }));
       expect(whole.length).toBeGreaterThan(992);
       expect(await core.service.get(id)).toMatchObject({ status: 'rejected', decision: { reason: whole } });
     });
@@ -354,7 +354,7 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
       throw new Error('connection refused');
     };
     const failing: Partial<TapHandlerPorts>[] = [
-      { confirmations: { decide: broken } },
+      { confirmations: { decide: broken, revoke: broken } },
       { deliveries: { findByToken: broken, adoptMessage: broken } },
       {
         roster: {
@@ -382,7 +382,7 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
     const { tap } = await shown();
     const slow = handlerWith({
       clock: hurriedClock,
-      confirmations: { decide: () => new Promise(() => {}) },
+      confirmations: { decide: () => new Promise(() => {}), revoke: () => new Promise(() => {}) },
     });
     expect(await slow.handle(slack, tap())).toEqual({ kind: 'notice', notice: NOTICES.unconfirmed });
   });

@@ -62,7 +62,7 @@ const TAP: TapEvent = {
   messageId: 'm',
   confirmation: null,
   token: null,
-  verdict: 'approve',
+  action: 'approve',
   reason: undefined,
   openedFor: null,
   eventId: 'e1',

@@ -88,7 +88,7 @@ describe('a tap on a card', () => {
       messageId: '1796016673.000100',
       confirmation: REQUEST,
       token: TOKEN,
-      verdict: 'approve',
+      action: 'approve',
       reason: undefined,
       openedFor: null,
       eventId: '1796016680.123456',
@@ -133,7 +133,7 @@ describe('a tap on a card', () => {
     const event = eventOf(
       blockActions({ actions: [{ ...first, action_id: 'countersign.reject' }, { ...first }] }),
     );
-    expect(event).toMatchObject({ verdict: 'reject' });
+    expect(event).toMatchObject({ action: 'reject' });
   });
 });
 
@@ -148,7 +148,7 @@ describe('a submitted modal', () => {
       messageId: '1796016673.000100',
       confirmation: REQUEST,
       token: TOKEN,
-      verdict: 'reject',
+      action: 'reject',
       reason: 'Too much',
       openedFor: 'U0LIWEI',
       eventId: 'V0VIEW',
