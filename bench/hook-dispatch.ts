@@ -41,7 +41,7 @@ export async function benchHookDispatch(): Promise<BenchRow[]> {
   return rows;
 }
 
-class IdleHook extends PreToolUseHook {
+export class IdleHook extends PreToolUseHook {
   readonly name: string;
   readonly onError = 'deny';
 
@@ -55,7 +55,7 @@ class IdleHook extends PreToolUseHook {
   }
 }
 
-class IdleGate extends GateHook {
+export class IdleGate extends GateHook {
   readonly name = 'confirmation-gate';
 
   async execute() {
@@ -80,7 +80,7 @@ function dispatchOf(declared: number): () => Promise<unknown> {
     });
 }
 
-function hookableOf(count: number): () => Promise<unknown> {
+export function hookableOf(count: number): () => Promise<unknown> {
   const hooks = createHooks<{ call: (context: HookContext) => Promise<void> }>();
   for (let index = 0; index < count; index += 1) hooks.hook('call', async () => {});
   return () => hooks.callHook('call', newContext()) as Promise<unknown>;
@@ -108,7 +108,7 @@ const newContext = (): HookContext => ({
   },
 });
 
-async function microsecondsACall(call: () => Promise<unknown>): Promise<number> {
+export async function microsecondsACall(call: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   for (let index = 0; index < CALLS_A_ROUND; index += 1) await call();
   return ((performance.now() - start) * 1_000) / CALLS_A_ROUND;

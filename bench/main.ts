@@ -9,6 +9,7 @@ import type { BenchRow } from './bench-row.ts';
 import { benchDecisionToResume } from './decision-to-resume.ts';
 import { benchDecisions } from './decisions.ts';
 import { benchHookDispatch } from './hook-dispatch.ts';
+import { benchInvokeTool } from './invoke-tool.ts';
 import { benchWaits } from './waits.ts';
 
 // `npm run bench`: every figure beside its reference, measured in this one run; JSON on the last line.
@@ -17,6 +18,7 @@ const server = await startPostgres(folder);
 const rows: BenchRow[] = [];
 try {
   rows.push(...(await benchHookDispatch()));
+  rows.push(...(await benchInvokeTool()));
   rows.push(...(await benchDecisionToResume(await freshDatabase('resume'))));
   rows.push(...(await benchDecisions(await freshDatabase('decisions'))));
   rows.push(...(await benchWaits(await freshDatabase('waits'))));

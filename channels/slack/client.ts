@@ -119,7 +119,7 @@ function classify(method: string, error: unknown, status: number | null): SlackR
   if (error instanceof WebAPIHTTPError) {
     const text = `${method}: HTTP ${error.statusCode}`;
     if (error.statusCode >= 500) return { kind: 'uncertain', error: text };
-    return notDone(text);
+    return { kind: 'not-done', error: text, retryAfterMs: null, answered: true };
   }
   const cause = error instanceof WebAPIRequestError ? error.original : error;
   if (neverConnected(cause)) return notDone(`${method}: cannot connect (${nameOf(cause)})`);
@@ -208,7 +208,8 @@ export function toHealth(result: SlackResult, team: string): ChannelHealth {
   if (result.kind === 'not-done' && result.answered) return { ready: true, detail: result.error };
   if (result.kind !== 'ok') return { ready: false, detail: result.error };
   const { data } = identity.safeParse(result.data);
-  if (data === undefined) return { ready: false, detail: 'auth.test: unreadable answer' };
+  // It took the token and says no more: nothing speaks against sending.
+  if (data === undefined) return { ready: true, detail: 'signed in; auth.test names no team' };
   if (data.team_id !== team && data.enterprise_id !== team) {
     return { ready: false, detail: `the bot token belongs to ${data.team_id}, not to ${team}` };
   }

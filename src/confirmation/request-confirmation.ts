@@ -9,7 +9,7 @@ import { digestOf, verificationCodeOf } from './digest.ts';
 import type { FrozenPolicy } from './frozen-policy.ts';
 import type { ConfirmationGate, GateAnswer, GatedCall } from './gate.ts';
 import { type GateControls, stoppedBy } from './gate-controls.ts';
-import { valueAt } from './json-pointer.ts';
+import { pointerOf, valueAt } from './json-pointer.ts';
 import type { ConfirmationLedger, LedgerTransaction, NewConfirmation } from './ledger.ts';
 import type { PersonDirectory } from './person-directory.ts';
 import type { DecidingPolicy, PolicyEvaluator } from './policy-evaluator.ts';
@@ -183,19 +183,34 @@ function addressOf(channel: ChannelId, ports: GatePorts): ChannelAddress {
   return address;
 }
 
-/** What the tool's configuration names; else the usual three, where the call has them as plain values. */
-function decisiveFieldsOf(context: HookContext, toolFacts: ToolFacts): readonly DecisiveField[] {
-  const configured = toolFacts.decisiveFieldsOf(context.toolName);
+/**
+ * What the tool's configuration names. Where it names nothing, the usual three, if the call is plainly a payment: has
+ * an amount and a payee. Of any other call nobody can say what decides, so every argument does: a command or an
+ * address must not be cut from a card that still approves.
+ */
+function decisiveFieldsOf(
+  { toolName, toolArgs }: HookContext,
+  toolFacts: ToolFacts,
+): readonly DecisiveField[] {
+  const configured = toolFacts.decisiveFieldsOf(toolName);
   if (configured.length > 0) return configured;
-  const usual: DecisiveField[] = [
-    { role: 'amount', pointer: '/amount' },
-    { role: 'currency', pointer: '/currency' },
-    { role: 'payee', pointer: '/payee' },
-  ];
-  return usual.filter(({ pointer }) =>
-    ['string', 'number'].includes(typeof valueAt(context.toolArgs, pointer)),
+  const usual = USUALLY_DECISIVE.filter(({ pointer }) =>
+    ['string', 'number'].includes(typeof valueAt(toolArgs, pointer)),
   );
+  if (['amount', 'payee'].every((role) => usual.some((field) => field.role === role))) return usual;
+  const others = Object.keys(toolArgs)
+    .map((key): DecisiveField => ({ role: 'other', pointer: pointerOf(key) }))
+    .filter(({ pointer }) => !usual.some((field) => field.pointer === pointer));
+  // Too many for lines of their own: the whole of them in one.
+  return others.length > MOST_DECISIVE ? [{ role: 'other', pointer: '' }] : [...usual, ...others];
 }
+
+const MOST_DECISIVE = 25;
+const USUALLY_DECISIVE: readonly DecisiveField[] = [
+  { role: 'amount', pointer: '/amount' },
+  { role: 'currency', pointer: '/currency' },
+  { role: 'payee', pointer: '/payee' },
+];
 
 const eligibleApprovers = (facts: NewConfirmation, people: PersonDirectory): number =>
   facts.approvers.filter(

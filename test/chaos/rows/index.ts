@@ -1,11 +1,17 @@
 import type { ChaosRow } from '../row.ts';
 import { approveAgainstExpiry } from './approve-against-expiry.ts';
+import { foreignCard } from './foreign-card.ts';
+import { forgeries } from './forgeries.ts';
 import { killedDatabase } from './killed-database.ts';
 import { lateLock } from './late-lock.ts';
+import { lostSignals } from './lost-signals.ts';
 import { oneClaim } from './one-claim.ts';
 import { oneWinner } from './one-winner.ts';
 import { quorum } from './quorum.ts';
+import { refusingDatabase } from './refusing-database.ts';
+import { replays } from './replays.ts';
 import { restartedDatabase } from './restarted-database.ts';
+import { spoofedApprover } from './spoofed-approver.ts';
 import { threeWays } from './three-ways.ts';
 
 /** The fault table, in the order it is run. */
@@ -15,7 +21,13 @@ export const CHAOS_ROWS: readonly ChaosRow[] = [
   lateLock,
   threeWays,
   quorum,
+  replays,
+  forgeries,
+  spoofedApprover,
+  foreignCard,
   oneClaim,
   killedDatabase,
   restartedDatabase,
+  lostSignals,
+  refusingDatabase,
 ];
