@@ -25,6 +25,8 @@ export interface Config {
   readonly channels: readonly ChannelConfig[];
   readonly policies: readonly PolicyConfig[];
   readonly defaultPolicy: PolicyRule | null;
+  /** What nothing may decide below, whatever policy matches; null: there is none. */
+  readonly floor: FloorConfig | null;
   readonly models: Readonly<Record<string, ModelConfig>>;
   readonly externalTools: readonly string[];
   readonly connectors: readonly ConnectorConfig[];
@@ -63,6 +65,17 @@ export interface PersonConfig {
   readonly consoleKey: string | null;
   /** One entry per provider (`slack`, `feishu`, …). */
   readonly identities: readonly ChannelIdentity[];
+  readonly away: AbsenceConfig | null;
+}
+
+/** A time in which a person is not counted on. */
+export interface AbsenceConfig {
+  /** The first moment; null: since ever. */
+  readonly from: Date | null;
+  /** The first moment after it; null: until further notice. */
+  readonly until: Date | null;
+  /** Takes the person's seat meanwhile, in their own name; null: nobody does. */
+  readonly delegate: PersonId | null;
 }
 
 export interface ChannelConfig {
@@ -83,6 +96,14 @@ export interface PolicyRule {
   readonly outcomeWithinMs: number;
   readonly deliveryTimeoutMs: number;
   readonly reason: ReasonMode;
+  /** Reminds people of an open request once this old; null: never. */
+  readonly remindAfterMs: number | null;
+  /** Who is asked as well once a request has been open for `afterMs`; none of them is an approver already. */
+  readonly escalation: { readonly afterMs: number; readonly to: readonly PersonId[] } | null;
+  /** Between approval and the first moment of the claim. */
+  readonly coolOffMs: number;
+  /** CEL text, already type-checked: the id of one person who may not approve, or a list of them; null: nobody more. */
+  readonly excluded: string | null;
 }
 
 export interface PolicyConfig extends PolicyRule {
@@ -90,6 +111,11 @@ export interface PolicyConfig extends PolicyRule {
   readonly tools: readonly string[];
   /** CEL text, already type-checked; null: always. */
   readonly when: string | null;
+}
+
+export interface FloorConfig extends PolicyConfig {
+  /** What the file states of these; null: it does not, and other policies are not shortened. */
+  readonly limits: { readonly decideWithinMs: number | null; readonly executeWithinMs: number | null };
 }
 
 export interface ModelConfig {

@@ -9,7 +9,14 @@ import { connectorSchema } from './connectors-section.ts';
 import { type DeclaredNames, declaredNames } from './declared-names.ts';
 import { modelSchema } from './models-section.ts';
 import { type PersonEntry, personSchema } from './people-section.ts';
-import { type PolicyEntry, policySchema, type RuleEntry, ruleSchema } from './policies-section.ts';
+import {
+  type FloorEntry,
+  floorSchema,
+  type PolicyEntry,
+  policySchema,
+  type RuleEntry,
+  ruleSchema,
+} from './policies-section.ts';
 import { checkShape, nearest } from './schema-faults.ts';
 import { type ServerSection, serverSection } from './server-section.ts';
 import { id } from './settings.ts';
@@ -33,6 +40,7 @@ export interface Draft {
   readonly defaultPolicy: Entry<RuleEntry> | null;
   /** Whether there is one at all, well-formed or not. */
   readonly hasDefaultPolicy: boolean;
+  readonly floor: Entry<FloorEntry> | null;
   readonly models: readonly (readonly [string, ModelConfig])[];
   readonly connectors: readonly Entry<ConnectorConfig>[];
   readonly agents: readonly Entry<AgentEntry>[];
@@ -58,17 +66,19 @@ export function readDraft(source: YamlSource, channelKinds: readonly AnyChannelK
     (value: unknown, path: ConfigPath): Value | null =>
       checkShape(source, path, schema, value);
 
-  const rule = lists.defaultPolicy;
-  const path = ['defaultPolicy'];
-  const defaultPolicy = rule === undefined ? null : checkShape(source, path, ruleSchema, rule);
+  const entryOf = <Value>(key: string, schema: z.ZodType<Value>): Entry<Value> | null => {
+    const value = lists[key] === undefined ? null : checkShape(source, [key], schema, lists[key]);
+    return value === null ? null : { path: [key], value };
+  };
   return {
     server,
     apiKeys: entriesOf('apiKeys', shaped(apiKeySchema)),
-    people: entriesOf('people', shaped(personSchema(channelKinds))),
+    people: entriesOf('people', shaped(personSchema(channelKinds, server?.timeZone ?? 'UTC'))),
     channels: entriesOf('channels', (value, at) => readChannel(source, at, value, channelKinds)),
     policies: entriesOf('policies', shaped(policySchema)),
-    defaultPolicy: defaultPolicy === null ? null : { path, value: defaultPolicy },
-    hasDefaultPolicy: rule !== undefined,
+    defaultPolicy: entryOf('defaultPolicy', ruleSchema),
+    hasDefaultPolicy: lists.defaultPolicy !== undefined,
+    floor: entryOf('floor', floorSchema),
     models: readModels(source, lists.models),
     connectors: entriesOf('connectors', (value, at) => readConnector(source, at, value)),
     agents: entriesOf('agents', shaped(agentSchema)),

@@ -9,14 +9,14 @@ export function parseDuration(text: string): number | null {
   return count === undefined ? null : Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS];
 }
 
-/** A setting that is a duration: at least a second, at most `longest`. Comes out in milliseconds. */
-export function duration(longest: string) {
+/** A setting that is a duration: at least a second (with `orNothing`, also `0s`), at most `longest`. Comes out in milliseconds. */
+export function duration(longest: string, { orNothing = false }: { readonly orNothing?: boolean } = {}) {
   const longestMs = parseDuration(longest);
   if (longestMs === null) throw new Error(`Not a duration: ${longest}`);
   return z.string().transform((text, context) => {
     const milliseconds = parseDuration(text);
     if (milliseconds === null) context.addIssue('has to be a duration like 90s, 15m, 2h or 3d');
-    else if (milliseconds === 0) context.addIssue('has to be more than nothing');
+    else if (milliseconds === 0 && !orNothing) context.addIssue('has to be more than nothing');
     else if (milliseconds > longestMs) context.addIssue(`has to be at most ${longest}`);
     else return milliseconds;
     return z.NEVER;

@@ -1,5 +1,6 @@
 import type { AnyChannelKind } from '../channel/channel-kind.ts';
 import type { AnyHookKind } from '../hook/hook-kind.ts';
+import { checkAbsences } from './check-absences.ts';
 import { checkAccounts } from './check-accounts.ts';
 import { checkConditions } from './check-conditions.ts';
 import { checkCoverage } from './check-coverage.ts';
@@ -46,6 +47,7 @@ export function loadConfig(input: {
   checkDuplicates(draft, collector);
   checkCredentials(draft, collector);
   checkAccounts(draft, collector);
+  checkAbsences(draft, collector);
   checkRequesters(draft, collector);
   checkToolSchemas(draft, collector);
   checkToolPatterns(draft, collector);
@@ -83,6 +85,7 @@ function assemble(
     channels: valuesOf(draft.channels),
     policies: valuesOf(resolved.policies),
     defaultPolicy: resolved.defaultPolicy?.value ?? null,
+    floor: resolved.floor?.value ?? null,
     models: Object.fromEntries(draft.models),
     connectors: valuesOf(draft.connectors),
   };

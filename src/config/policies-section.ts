@@ -6,6 +6,9 @@ import { flag, glob, id, integer, text } from './settings.ts';
 /** Cards in the chats can no longer be changed after 14 days (Feishu); a request must be closed before. */
 const LONGEST_DECISION = '13d';
 
+export const DECIDE_WITHIN_MS = 15 * 60_000;
+export const EXECUTE_WITHIN_MS = 10 * 60_000;
+
 const APPROVER = /^(person|group):(.+)$/s;
 
 /** `person:<id>` or `group:<name>`. */
@@ -16,17 +19,27 @@ const approver = z.string().transform((value, context) => {
   return z.NEVER;
 });
 
+const people = z.array(approver).min(1);
+export type NamedPeople = z.infer<typeof people>;
+
 const ruleKeys = {
-  approvers: z.array(approver).min(1),
+  approvers: people,
   quorum: integer(1, 100).default(1),
   allowSelfApproval: flag.default(false),
   /** Absent: every configured channel. */
   channels: z.array(z.string()).nullable().default(null),
-  decideWithin: duration(LONGEST_DECISION).default(15 * 60_000),
-  executeWithin: duration('7d').default(10 * 60_000),
+  decideWithin: duration(LONGEST_DECISION).default(DECIDE_WITHIN_MS),
+  executeWithin: duration('7d').default(EXECUTE_WITHIN_MS),
   outcomeWithin: duration('30d').default(60 * 60_000),
   deliveryTimeout: duration(LONGEST_DECISION).default(15 * 60_000),
   reason: z.enum(REASON_MODES).default('never'),
+  remindAfter: duration(LONGEST_DECISION).nullable().default(null),
+  escalateAfter: z
+    .strictObject({ after: duration(LONGEST_DECISION), to: people })
+    .nullable()
+    .default(null),
+  coolOff: duration('6d', { orNothing: true }).default(0),
+  excluded: text.nullable().default(null),
 };
 
 /** `defaultPolicy`: a policy without `tools` and `when`. */
@@ -34,9 +47,21 @@ export const ruleSchema = z.strictObject(ruleKeys);
 export type RuleEntry = z.infer<typeof ruleSchema>;
 
 export const policySchema = z.strictObject({
-  id: id.refine((value) => value !== 'default', 'is the name of defaultPolicy'),
+  id: id
+    .refine((value) => value !== 'default', 'is the name of defaultPolicy')
+    .refine((value) => value !== 'floor', 'is the name of the floor'),
   tools: z.array(glob).min(1),
   when: text.nullable().default(null),
   ...ruleKeys,
 });
 export type PolicyEntry = z.infer<typeof policySchema>;
+
+/** `floor`: a policy without an id. What is not stated of the times leaves other policies their own. */
+export const floorSchema = z.strictObject({
+  ...ruleKeys,
+  tools: z.array(glob).min(1).default(['*']),
+  when: text.nullable().default(null),
+  decideWithin: duration(LONGEST_DECISION).nullable().default(null),
+  executeWithin: duration('7d').nullable().default(null),
+});
+export type FloorEntry = z.infer<typeof floorSchema>;

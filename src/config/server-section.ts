@@ -40,6 +40,7 @@ export const serverSection = z.strictObject({
   channels: z.array(z.unknown()).default([]),
   policies: z.array(z.unknown()).default([]),
   defaultPolicy: z.unknown().optional(),
+  floor: z.unknown().optional(),
   models: z.record(z.string(), z.unknown()).default({}),
   connectors: z.array(z.unknown()).default([]),
   agents: z.array(z.unknown()).default([]),

@@ -3,8 +3,7 @@
  * accepted and never read would let people rely on it.
  */
 export const UNBUILT_KEYS: ReadonlySet<string> = new Set([
-  ...['floor', 'away', 'excluded', 'notify', 'coolOff', 'parkAfter'],
-  ...['remindAfter', 'escalateAfter', 'escalateTo', 'fallbackAfter'],
+  ...['notify', 'parkAfter', 'escalateTo', 'fallbackAfter'],
 ]);
 
 export const NOT_AVAILABLE = 'is not available in this version';

@@ -1,6 +1,7 @@
 import type { BlockCode } from '../errors.ts';
 import type { AgentId, ChannelId, ConfirmationId, InvocationId, PersonId, RunId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
+import type { FrozenApprover } from './frozen-approver.ts';
 import type { FrozenPolicy } from './frozen-policy.ts';
 import type { Vote } from './vote.ts';
 
@@ -38,7 +39,8 @@ export interface RequestFacts {
   /** The API key that asked; null for a call of one of our own runs. */
   readonly apiKeyId: string | null;
   readonly policy: FrozenPolicy;
-  readonly approvers: readonly PersonRef[];
+  /** The seats of the policy; those of its escalation are in `policy`. */
+  readonly approvers: readonly FrozenApprover[];
   readonly createdAt: Date;
   readonly decideBy: Date;
 }

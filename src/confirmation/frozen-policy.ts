@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { REASON_MODES } from '../verdict.ts';
+import { frozenApprover } from './frozen-approver.ts';
 
 /**
  * The rule as it stood when the request was made. A change of the configuration changes no open request; the people
@@ -16,8 +17,19 @@ export const frozenPolicy = z.object({
   outcomeWithinMs: z.int().positive(),
   deliveryTimeoutMs: z.int().positive(),
   reason: z.enum(REASON_MODES),
+  // Requests from before these keys existed had none of it.
+  remindAfterMs: z.int().positive().nullable().default(null),
+  /** People whose seats are added once the request has been open for `afterMs`. */
+  escalation: z
+    .object({ afterMs: z.int().positive(), people: z.array(frozenApprover) })
+    .nullable()
+    .default(null),
   /** Between the approval and the first moment of the claim. */
   coolOffMs: z.int().min(0).default(0),
+  /** Ids of the people whom the policy's `excluded` named for this call: they may not approve it. */
+  excluded: z.array(z.string()).default([]),
+  /** Whether the floor covered the call, so that this may be stricter than the policy of that id. */
+  floor: z.boolean().default(false),
   /** Digest of the configuration that was in force. */
   configRevision: z.string(),
 });

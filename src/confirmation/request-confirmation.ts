@@ -6,7 +6,7 @@ import type { JsonObject } from '../json.ts';
 import type { ConfirmationRequest, DecisiveField, PersonRef } from './confirmation-request.ts';
 import { subjectOf } from './decision-event.ts';
 import { digestOf, verificationCodeOf } from './digest.ts';
-import type { FrozenPolicy } from './frozen-policy.ts';
+import { freezeApprover, freezePolicy } from './freeze-rule.ts';
 import type { ConfirmationGate, GateAnswer, GatedCall } from './gate.ts';
 import { type GateControls, stoppedBy } from './gate-controls.ts';
 import { pointerOf, valueAt } from './json-pointer.ts';
@@ -141,8 +141,8 @@ function newConfirmation(context: HookContext, policy: DecidingPolicy, ports: Ga
     apiKeyId: ask?.apiKeyId ?? null,
     idempotencyKey: ask?.idempotencyKey ?? null,
     bodyDigest: ask?.bodyDigest ?? null,
-    policy: freeze(policy, ports.configRevision),
-    approvers: policy.approvers.map((approver) => personRef(approver, ports.people)),
+    policy: freezePolicy(policy, ports),
+    approvers: policy.approvers.map((approver) => freezeApprover(approver, ports.people)),
     deliveries: new Map(policy.channels.map((channel) => [channel, addressOf(channel, ports)])),
   };
 }
@@ -218,20 +218,6 @@ const eligibleApprovers = (facts: NewConfirmation, people: PersonDirectory): num
       people.byId(id)?.active === true &&
       (facts.policy.allowSelfApproval || (id !== facts.requester.id && id !== facts.agentOwner)),
   ).length;
-
-const freeze = (policy: DecidingPolicy, configRevision: string): FrozenPolicy => ({
-  id: policy.id,
-  quorum: policy.quorum,
-  allowSelfApproval: policy.allowSelfApproval,
-  channels: [...policy.channels],
-  decideWithinMs: policy.decideWithinMs,
-  executeWithinMs: policy.executeWithinMs,
-  outcomeWithinMs: policy.outcomeWithinMs,
-  deliveryTimeoutMs: policy.deliveryTimeoutMs,
-  reason: policy.reason,
-  coolOffMs: 0,
-  configRevision,
-});
 
 const requestedData = (request: ConfirmationRequest, facts: NewConfirmation): JsonObject => ({
   tool: request.tool,

@@ -1,5 +1,5 @@
 import type { ChannelActor } from '../channel/inbound-event.ts';
-import type { PersonConfig, PersonRole } from '../config/config.ts';
+import type { AbsenceConfig, PersonConfig, PersonRole } from '../config/config.ts';
 import type { PersonId } from '../ids.ts';
 import type { PersonRef } from './confirmation-request.ts';
 
@@ -18,6 +18,8 @@ export interface Roster {
   personOf(actor: ChannelActor): ActorMatch;
   /** Null for an unknown id. */
   byId(id: PersonId): RosterPerson | null;
+  /** Null for an unknown id and for somebody who is not away. */
+  absenceOf(id: string): AbsenceConfig | null;
   /** False also for an unknown id. */
   isActive(id: PersonId): boolean;
   /** The display name; null for an unknown id. */
@@ -47,6 +49,7 @@ export function createRoster(people: readonly PersonConfig[]): Roster {
       const person = byId.get(id);
       return person === undefined ? null : rosterPerson(person);
     },
+    absenceOf: (id) => byId.get(id)?.away ?? null,
     isActive: (id) => byId.get(id)?.active === true,
     nameOf: (id) => byId.get(id)?.name ?? null,
     members: (group) =>

@@ -9,6 +9,7 @@ import {
   type RequestFacts,
   type Revocation,
 } from '../confirmation/confirmation-request.ts';
+import { frozenApprover } from '../confirmation/frozen-approver.ts';
 import { frozenPolicy } from '../confirmation/frozen-policy.ts';
 import type { Vote } from '../confirmation/vote.ts';
 import type { BlockCode } from '../errors.ts';
@@ -32,7 +33,7 @@ export function confirmationOf(row: ConfirmationRow, voteRows: readonly VoteRow[
   return { ...shared, status: row.status, decision };
 }
 
-const personRefs = z.array(z.object({ id: z.string(), name: z.string() }));
+const frozenApprovers = z.array(frozenApprover);
 const decisiveFields = z.array(
   z.object({ role: z.enum(['amount', 'currency', 'payee', 'other']), pointer: z.string() }),
 );
@@ -59,7 +60,7 @@ function factsOf(row: ConfirmationRow): RequestFacts {
     invocationId: row.invocationId as InvocationId | null,
     apiKeyId: row.apiKeyId,
     policy: frozenPolicy.parse(row.policy),
-    approvers: personRefs.parse(row.approvers).map(({ id, name }) => ({ id: personId(id), name })),
+    approvers: frozenApprovers.parse(row.approvers),
     createdAt: row.createdAt,
     decideBy: row.decideBy,
   };

@@ -48,6 +48,10 @@ const RULE: PolicyRule = {
   outcomeWithinMs: 3_600_000,
   deliveryTimeoutMs: 900_000,
   reason: 'never',
+  remindAfterMs: null,
+  escalation: null,
+  coolOffMs: 0,
+  excluded: null,
 };
 
 const person = (id: string, name: string): PersonConfig => ({
@@ -57,6 +61,7 @@ const person = (id: string, name: string): PersonConfig => ({
   groups: [],
   roles: [],
   consoleKey: null,
+  away: null,
   identities: [],
 });
 
@@ -98,6 +103,7 @@ export const sampleConfig = (input: {
     { ...RULE, id: 'strict', tools: ['oa__pay_nobody'], when: null, approvers: [] },
   ],
   defaultPolicy: RULE,
+  floor: null,
   models: Object.fromEntries(
     input.agents.map(({ id }) => [
       id,

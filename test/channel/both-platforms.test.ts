@@ -42,6 +42,7 @@ const PEOPLE = ['li.wei', 'wang.fang', 'zhao.min'].map((id): PersonConfig => {
     groups: [],
     roles: [],
     consoleKey: null,
+    away: null,
     identities: [
       { provider: 'slack', tenant: 'T0', ids: { user: `U0${name}` } },
       { provider: 'feishu', tenant: 't0', ids: { openId: `ou_${name}` } },

@@ -4,6 +4,8 @@ import { createPolicyEvaluator, type PolicyQuestion } from '../../src/confirmati
 import { isAtLeastAsStrict } from '../../src/confirmation/policy-evaluator-strictness.ts';
 import { channelId, personId } from '../../src/ids.ts';
 
+const NO_FLOOR = { floor: null, people: [] };
+
 const rule = (more: Partial<PolicyRule> = {}): PolicyRule => ({
   approvers: [personId('li'), personId('wang')],
   quorum: 1,
@@ -14,6 +16,10 @@ const rule = (more: Partial<PolicyRule> = {}): PolicyRule => ({
   outcomeWithinMs: 3_600_000,
   deliveryTimeoutMs: 900_000,
   reason: 'never',
+  remindAfterMs: null,
+  escalation: null,
+  coolOffMs: 0,
+  excluded: null,
   ...more,
 });
 const policy = (id: string, more: Partial<PolicyConfig> = {}): PolicyConfig => ({
@@ -39,7 +45,7 @@ const deciding = (
   more: Partial<PolicyQuestion> = {},
   defaultPolicy: PolicyRule | null = rule(),
 ): string => {
-  const answer = createPolicyEvaluator({ policies, defaultPolicy }).evaluate(question(more));
+  const answer = createPolicyEvaluator({ ...NO_FLOOR, policies, defaultPolicy }).evaluate(question(more));
   return answer.kind === 'policy' ? answer.policy.id : answer.kind;
 };
 
@@ -69,14 +75,14 @@ describe('which policy decides', () => {
   });
 
   it('comes with the rule, and without tools and condition', () => {
-    const answer = createPolicyEvaluator({ policies: [large], defaultPolicy: null }).evaluate(
+    const answer = createPolicyEvaluator({ ...NO_FLOOR, policies: [large], defaultPolicy: null }).evaluate(
       question({ args: { amount: 200 } }),
     );
     expect(answer).toEqual({ kind: 'policy', policy: { id: 'large', ...rule({ quorum: 2 }) } });
   });
 
   it('is not chosen at all where a condition fails: a weaker tier behind it does not take over', () => {
-    const evaluator = createPolicyEvaluator({ policies: [large, any], defaultPolicy: rule() });
+    const evaluator = createPolicyEvaluator({ ...NO_FLOOR, policies: [large, any], defaultPolicy: rule() });
     expect(evaluator.evaluate(question({ args: { amount: 'much' } }))).toEqual({
       kind: 'failed',
       message: 'The argument amount has the wrong type for the condition.',
@@ -96,7 +102,11 @@ describe('which policy decides', () => {
 
   it('cannot be asked of a policy whose condition does not compile', () => {
     expect(() =>
-      createPolicyEvaluator({ policies: [policy('x', { when: 'nosuch' })], defaultPolicy: null }),
+      createPolicyEvaluator({
+        ...NO_FLOOR,
+        policies: [policy('x', { when: 'nosuch' })],
+        defaultPolicy: null,
+      }),
     ).toThrow(/condition of policy x/);
   });
 });
@@ -162,7 +172,7 @@ describe('speed', () => {
     const policies = Array.from({ length: 200 }, (_, index) =>
       policy(`p${index}`, { tools: [`connector${index}__*`, `*__tool_${index}`], when: 'args.amount > 100' }),
     );
-    const evaluator = createPolicyEvaluator({ policies, defaultPolicy: null });
+    const evaluator = createPolicyEvaluator({ ...NO_FLOOR, policies, defaultPolicy: null });
     const call = question({ tool: 'connector199__x', args: { amount: 200 } });
     for (let i = 0; i < 500; i++) evaluator.evaluate(call);
     const start = performance.now();
@@ -175,6 +185,7 @@ describe('speed', () => {
       policy(`p${index}`, { when: 'metadata.a == 1' }),
     );
     const evaluator = createPolicyEvaluator({
+      ...NO_FLOOR,
       policies: [...policies, policy('strict', { quorum: 2 })],
       defaultPolicy: null,
     });

@@ -11,6 +11,7 @@ const person = (id: string, more: Partial<PersonConfig> = {}): PersonConfig => (
   groups: [],
   roles: [],
   consoleKey: null,
+  away: null,
   identities: [],
   ...more,
 });

@@ -41,6 +41,7 @@ const roster = createRoster(
       groups: [],
       roles: [],
       consoleKey: null,
+      away: null,
       identities: [{ provider: 'slack', tenant: 'T0', ids: { user } }],
     }),
   ),

@@ -23,6 +23,7 @@ const person = (id: string, name: string, extra: Partial<PersonConfig> = {}): Pe
   roles: [],
   consoleKey: `person-key-of-${id}`,
   identities: [],
+  away: null,
   ...extra,
 });
 
@@ -79,6 +80,7 @@ export const CONFIG: Config = {
   channels: [],
   policies: [],
   defaultPolicy: null,
+  floor: null,
   models: {},
   externalTools: ['bank__*'],
   connectors: [{ id: 'oa', kind: 'http', baseUrl: 'http://127.0.0.1:1', headers: {}, tools: [] }],
@@ -252,6 +254,7 @@ export function startApp(
         const found = PEOPLE.find((candidate) => candidate.id === id);
         return found ? { id: found.id, name: found.name, active: found.active } : null;
       },
+      absenceOf: () => null,
     },
     metrics: neighbours.metrics,
     clock: systemClock,

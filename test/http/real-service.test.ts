@@ -41,6 +41,10 @@ describe.each([
           outcomeWithinMs: 60_000,
           deliveryTimeoutMs: 60_000,
           reason: 'never',
+          remindAfterMs: null,
+          escalation: null,
+          coolOffMs: 0,
+          excluded: null,
         },
       ],
     };

@@ -1,5 +1,6 @@
 import type { ChannelAddress } from '../../src/channel/channel.ts';
 import { systemClock } from '../../src/clock.ts';
+import type { AbsenceConfig } from '../../src/config/config.ts';
 import type { ConfirmationService } from '../../src/confirmation/confirmation-service.ts';
 import { createConfirmationService } from '../../src/confirmation/create-confirmation-service.ts';
 import type { ConfirmationGate, GateAnswer } from '../../src/confirmation/gate.ts';
@@ -43,6 +44,12 @@ export const POLICY: DecidingPolicy = {
   outcomeWithinMs: 3_600_000,
   deliveryTimeoutMs: 900_000,
   reason: 'never',
+  remindAfterMs: null,
+  escalation: null,
+  coolOffMs: 0,
+  excluded: null,
+  excludedPeople: [],
+  floor: false,
 };
 
 const ADDRESSES = new Map<ChannelId, ChannelAddress>([
@@ -62,6 +69,8 @@ export interface Core {
   readonly sweeper: Sweeper;
   readonly waiter: ConfirmationWaiter;
   readonly inactive: Set<string>;
+  /** Who is away in the configuration of the moment. */
+  readonly absences: Map<string, AbsenceConfig>;
   readonly versions: Map<string, string | null>;
   /** The rule that applies to the next calls. */
   policy: DecidingPolicy;
@@ -75,9 +84,11 @@ export interface Core {
 /** The real core on a real database; only people, rule and tools are given by the test. */
 export function startCore(database: Database): Core {
   const inactive = new Set<string>();
+  const absences = new Map<string, AbsenceConfig>();
   const versions = new Map<string, string | null>();
   const people = {
     byId: (id: string) => (isKnown(id) ? { id: person(id), name: id, active: !inactive.has(id) } : null),
+    absenceOf: (id: string) => absences.get(id) ?? null,
   };
   const ledger = createConfirmationLedger({ database, onNotifyFailed: () => {} });
   const toolFacts = {
@@ -95,6 +106,7 @@ export function startCore(database: Database): Core {
   const core: Core = {
     ledger,
     inactive,
+    absences,
     versions,
     waiter,
     policy: POLICY,
