@@ -8,7 +8,6 @@ import { freezes } from './schema/freezes.ts';
 
 /** How long a process has for one freeze's cards before another one takes them over. */
 const LEASE = sql`interval '30 seconds'`;
-const BATCH = 100;
 
 const OPEN = or(
   eq(confirmations.status, 'pending'),
@@ -19,7 +18,7 @@ const OPEN = or(
  * Which cards a freeze has changed. Requests get a new version in small transactions of their own; doing one twice
  * costs a drawing and changes nothing else, so a process may die anywhere in between.
  */
-export function createFreezeCardStore(database: Database): FreezeCardPort {
+export function createFreezeCardStore(database: Database, batch = 100): FreezeCardPort {
   const { connection } = database;
   return {
     async takeDue() {
@@ -47,11 +46,11 @@ export function createFreezeCardStore(database: Database): FreezeCardPort {
           ),
         )
         .orderBy(asc(confirmations.id))
-        .limit(BATCH);
+        .limit(batch);
       const ids = found.map(({ id }) => id as ConfirmationId);
       const changed = await database.transaction((inside) => refresh(inside, ids));
       for (const id of changed) await database.notifier.notify('confirmation', id).catch(() => {});
-      return ids.length < BATCH ? null : (ids.at(-1) ?? null);
+      return ids.length < batch ? null : (ids.at(-1) ?? null);
     },
 
     async done({ id, lease }) {

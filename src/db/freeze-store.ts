@@ -7,6 +7,7 @@ import { newEventId, personId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import { appendAuditEvents } from './audit-store.ts';
 import type { Connection, Database } from './database.ts';
+import { lockControlsForChange } from './gate-controls.ts';
 import { gateControls } from './schema/confirmations.ts';
 import { freezes } from './schema/freezes.ts';
 
@@ -84,6 +85,7 @@ export class FreezeStore implements Freezes {
   /** Locks the switches, changes the freezes, and writes down what is frozen then where claims read it. */
   async #change<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const result = await this.#database.transaction(async (connection) => {
+      await lockControlsForChange(connection);
       const locked = await connection
         .select({ singleton: gateControls.singleton })
         .from(gateControls)
