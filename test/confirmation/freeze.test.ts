@@ -272,15 +272,18 @@ describe('races about a freeze, on PostgreSQL', () => {
 
   it('is acknowledged under a steady stream of claims that overlap', async () => {
     let streaming = true;
-    const held = async () => {
+    const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+    const held = async (_: unknown, index: number) => {
+      await pause(index * 25);
       while (streaming) {
         await core.ledger.transact(async (transaction) => {
           await transaction.lockControls();
-          await new Promise((resolve) => setTimeout(resolve, 40));
+          await pause(150);
         });
       }
     };
-    const streams = Array.from({ length: 4 }, held);
+    const streams = Array.from({ length: 6 }, held);
+    await pause(400);
     const startedAt = performance.now();
     try {
       await freeze(core, 'bank__*');
