@@ -2,6 +2,7 @@ import type { ChaosRow } from '../row.ts';
 import { approveAgainstExpiry } from './approve-against-expiry.ts';
 import { foreignCard } from './foreign-card.ts';
 import { forgeries } from './forgeries.ts';
+import { freezeAgainstClaim } from './freeze-against-claim.ts';
 import { killedDatabase } from './killed-database.ts';
 import { lateLock } from './late-lock.ts';
 import { lostSignals } from './lost-signals.ts';
@@ -26,6 +27,7 @@ export const CHAOS_ROWS: readonly ChaosRow[] = [
   spoofedApprover,
   foreignCard,
   oneClaim,
+  freezeAgainstClaim,
   killedDatabase,
   restartedDatabase,
   lostSignals,
