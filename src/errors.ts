@@ -37,6 +37,14 @@ export const ERRORS = {
   reason_required: { retryable: true, advice: 'Say why, in the field `reason`.' },
   not_an_approver: { retryable: false, advice: 'Ask one of the approvers on the card.' },
   self_approval: { retryable: false, advice: 'Somebody other than the requester has to approve.' },
+  excluded: {
+    retryable: false,
+    advice: 'Somebody whom the policy does not exclude from this call has to approve.',
+  },
+  seat_taken: {
+    retryable: false,
+    advice: 'Somebody has approved for this seat already; another approver has to.',
+  },
   inactive_person: { retryable: false, advice: 'An inactive person cannot vote.' },
   expired: { retryable: false, advice: 'The deadline has passed; ask again if it is still wanted.' },
   rejected: { retryable: false, advice: 'A person said no; do not try the same another way.' },

@@ -6,17 +6,19 @@ import { type AgentEngine, createAgentEngine } from './agent/create-agent-engine
 import { ToolCatalog } from './agent/tool-catalog.ts';
 import type { Channel } from './channel/channel.ts';
 import { DeliveryWorker } from './channel/delivery-worker.ts';
+import { ReminderWorker } from './channel/reminder-worker.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config/config.ts';
 import type { ConfirmationService } from './confirmation/confirmation-service.ts';
 import { createCardSource } from './confirmation/create-card-source.ts';
 import { createConfirmationService } from './confirmation/create-confirmation-service.ts';
-import type { Freezes } from './confirmation/freeze.ts';
+import { type Freezes, freezeOf } from './confirmation/freeze.ts';
 import { FreezeCards } from './confirmation/freeze-cards.ts';
 import type { ConfirmationGate } from './confirmation/gate.ts';
 import { createTapHandler } from './confirmation/handle-tap.ts';
 import type { ConfirmationLedger } from './confirmation/ledger.ts';
 import { createPolicyEvaluator } from './confirmation/policy-evaluator.ts';
+import { reminderText } from './confirmation/reminder-text.ts';
 import { createConfirmationGate } from './confirmation/request-confirmation.ts';
 import { createRoster, type Roster } from './confirmation/roster.ts';
 import { Sweeper } from './confirmation/sweeper.ts';
@@ -34,6 +36,7 @@ import { createFreezeCardStore } from './db/freeze-card-store.ts';
 import { FreezeStore } from './db/freeze-store.ts';
 import { RateLimitStore } from './db/rate-limit-store.ts';
 import { ReadOnlyStore } from './db/read-only-store.ts';
+import { createReminderOutbox } from './db/reminder-store.ts';
 import { createRunSignals } from './db/run-signals.ts';
 import { createRunStore } from './db/run-store.ts';
 import { serviceSecret } from './db/service-secret.ts';
@@ -69,7 +72,12 @@ export async function startService(input: {
   const database = await prepareDatabase(config, logger, metrics.listener);
   const started: { stop(): Promise<void> | void }[] = [{ stop: () => database.close() }];
   const stopAll = async () => {
-    for (const part of started.splice(0).reverse()) await part.stop();
+    for (const part of started.splice(0).reverse()) {
+      // One part that cannot stop in order keeps none of the others, nor the process, from ending.
+      await (async () => part.stop())().catch((error: unknown) =>
+        logger.error({ err: error }, 'a part could not be stopped in order'),
+      );
+    }
   };
   try {
     const service = await assemble({ config, logger, clock, metrics, database, started });
@@ -298,8 +306,22 @@ function startDeliveries(
     clock,
     logger,
   });
-  worker.start();
-  started.push(worker);
+  const reminders = new ReminderWorker({
+    outbox: createReminderOutbox(database),
+    channels: [...channels.values()],
+    async textOf({ confirmationId, kind, locale }) {
+      const request = await confirmations.get(confirmationId);
+      if (request === null) return null;
+      const freeze = freezeOf(request, await freezes.active());
+      return reminderText({ request, freeze, kind, locale, timeZone: config.timeZone, publicUrl });
+    },
+    clock,
+    logger,
+  });
+  for (const part of [worker, reminders]) {
+    part.start();
+    started.push(part);
+  }
 }
 
 async function listen(app: HttpApp, address: Config['listen']): Promise<string> {

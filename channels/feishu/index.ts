@@ -119,8 +119,28 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
     },
 
     update: changeCard,
+
+    async remind({ id, messageId, text, signal }): Promise<SendOutcome> {
+      if (!MESSAGE_ID.test(messageId)) return { kind: 'refused', error: 'not a Feishu message id' };
+      const result = await client.call({
+        method: 'POST',
+        path: `/open-apis/im/v1/messages/${messageId}/reply`,
+        body: { msg_type: 'interactive', content: noteCard(text), uuid: id },
+        signal,
+      });
+      if (result.kind !== 'done') return result;
+      return { kind: 'sent', messageId: messageIdIn(result.data) ?? messageId };
+    },
   };
 }
+
+/** A card of one plain text: a text message would read `<at …>` in it as a mention. */
+const noteCard = (text: string): string =>
+  JSON.stringify({
+    schema: '2.0',
+    config: { update_multi: true },
+    body: { elements: [{ tag: 'div', text: { tag: 'plain_text', content: text } }] },
+  });
 
 const MESSAGE_ID = /^om_[A-Za-z0-9_-]{1,128}$/;
 

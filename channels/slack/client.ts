@@ -94,7 +94,7 @@ const REFUSED_FOR_GOOD: ReadonlySet<string> = new Set([
   ...['invalid_blocks', 'invalid_blocks_format', 'msg_too_long', 'msg_blocks_too_long', 'no_text'],
   ...['invalid_arguments', 'invalid_arg_name', 'metadata_too_large', 'invalid_metadata_format'],
   ...['invalid_metadata_schema', 'metadata_must_be_sent_from_app', 'markdown_text_conflict'],
-  ...['message_not_found', 'cant_update_message', 'edit_window_closed', 'invalid_ts'],
+  ...['message_not_found', 'cant_update_message', 'edit_window_closed', 'invalid_ts', 'thread_not_found'],
   // The modal.
   ...[
     'expired_trigger_id',

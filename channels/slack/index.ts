@@ -8,6 +8,7 @@ import type {
   InboundRequest,
   InboundResult,
   OutgoingDelivery,
+  OutgoingReminder,
   OutgoingUpdate,
   SendOutcome,
   UpdateOutcome,
@@ -24,6 +25,7 @@ import {
 } from './client.ts';
 import { SLACK_ID, type SlackSettings, slackIdentity, slackSettings } from './config.ts';
 import { parseCallback } from './parse.ts';
+import { remindInThread } from './remind.ts';
 import { renderCard } from './render.ts';
 import { replyTo } from './reply.ts';
 import { verifySlackRequest } from './verify.ts';
@@ -136,6 +138,11 @@ class SlackChannel implements Channel {
       return { kind: 'refused', error: 'chat.update: the message id is not a Slack ts' };
     }
     return toUpdateOutcome(await this.#call('chat.update', delivery, { ts: delivery.messageId }));
+  }
+
+  remind(reminder: OutgoingReminder): Promise<SendOutcome> {
+    const { chat } = this.address;
+    return remindInThread({ reminder, chat, client: this.#client, locale: this.locale });
   }
 
   #call(method: string, delivery: OutgoingDelivery, more: Readonly<Record<string, unknown>>) {

@@ -41,6 +41,21 @@ export interface Channel {
   send(delivery: OutgoingDelivery): Promise<SendOutcome>;
   /** Changes a message that was sent. Idempotent. */
   update(delivery: OutgoingUpdate): Promise<UpdateOutcome>;
+  /**
+   * Posts a note under a card that was sent: plain text, without buttons, seen by everybody in the chat. Called once a
+   * note, and again only after `retry`. Where a channel lacks this, the changed card has to do.
+   */
+  remind?(reminder: OutgoingReminder): Promise<SendOutcome>;
+}
+
+export interface OutgoingReminder {
+  /** A UUID; the platform's idempotency key where it has one. */
+  readonly id: string;
+  /** The message of the card. */
+  readonly messageId: string;
+  /** In the channel's language, already made visible; it is still no markup. */
+  readonly text: string;
+  readonly signal: AbortSignal;
 }
 
 export interface ChannelAddress {

@@ -3,11 +3,13 @@ import { fullToolName } from './declared-names.ts';
 import type { Draft } from './draft.ts';
 import type { FaultCollector } from './fault-collector.ts';
 
-/** What has to be confirmed has to be confirmed by somebody: a policy that always matches, or `defaultPolicy`. */
+/** What has to be confirmed has to be confirmed by somebody: a policy that always matches, `defaultPolicy`, or the floor. */
 export function checkCoverage(draft: Draft, collector: FaultCollector): void {
   if (draft.hasDefaultPolicy) return;
   const covered = compileGlobs(
-    draft.policies.flatMap(({ value }) => (value.when === null ? value.tools : [])),
+    [...draft.policies, ...(draft.floor === null ? [] : [draft.floor])].flatMap(({ value }) =>
+      value.when === null ? value.tools : [],
+    ),
   );
   for (const { path, value: connector } of draft.connectors)
     for (const [index, tool] of connector.tools.entries())

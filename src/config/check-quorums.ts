@@ -1,5 +1,7 @@
+import { applyFloor } from '../confirmation/apply-floor.ts';
 import { compileGlobs, globsOverlap } from '../glob.ts';
 import type { PersonId } from '../ids.ts';
+import { absencesIn, spanText } from './absent-voters.ts';
 import type { PolicyRule } from './config.ts';
 import type { Draft, Entry } from './draft.ts';
 import type { FaultCollector } from './fault-collector.ts';
@@ -13,7 +15,42 @@ export function checkQuorums(draft: Draft, resolved: ResolvedPolicies, collector
   for (const { path, value } of resolved.policies)
     checkQuorum(draft, { path, value }, value.tools, collector);
   if (resolved.defaultPolicy !== null) checkQuorum(draft, resolved.defaultPolicy, ['*'], collector);
+  if (resolved.floor !== null) checkUnderFloor(draft, resolved, resolved.floor, collector);
 }
+
+/** What the floor leaves of each policy has to be possible too; where the floor does not always cover it, mostly. */
+function checkUnderFloor(
+  draft: Draft,
+  { policies, defaultPolicy }: ResolvedPolicies,
+  floor: NonNullable<ResolvedPolicies['floor']>,
+  collector: FaultCollector,
+): void {
+  const { tools, when } = floor.value;
+  checkQuorum(draft, floor, tools, collector);
+  const rules = [
+    ...policies.map(({ path, value }) => ({ path, value, tools: value.tools })),
+    ...(defaultPolicy === null ? [] : [{ ...defaultPolicy, tools: ['*'] }]),
+  ];
+  for (const rule of rules) {
+    if (!rule.tools.some((tool) => tools.some((pattern) => globsOverlap(tool, pattern)))) continue;
+    const { quorum, approvers, ...left } = applyFloor(rule.value, floor.value);
+    const able = ableUnder(draft, { ...left, quorum, approvers });
+    // A rule that cannot be met by itself has been reported.
+    if (able >= quorum || ableUnder(draft, rule.value) < rule.value.quorum) continue;
+    const message = `is ${quorum} under the floor, and ${able} of these people may approve under both`;
+    const place = [...rule.path, 'quorum'];
+    if (when === null && tools.includes('*')) collector.fault(place, message);
+    else collector.warning(place, message);
+  }
+}
+
+const ableUnder = (draft: Draft, rule: PolicyRule): number =>
+  votersOf(rule).filter((id) => canVote(draft, id, rule)).length;
+
+/** Everybody who has a seat, at once or once it is escalated. */
+const votersOf = ({ approvers, escalation }: PolicyRule): readonly PersonId[] => [
+  ...new Set([...approvers, ...(escalation?.to ?? [])]),
+];
 
 function checkQuorum(
   draft: Draft,
@@ -27,9 +64,10 @@ function checkQuorum(
     return;
   }
   const place = [...path, 'quorum'];
-  const able = rule.approvers.filter((id) => canVote(draft, id, rule));
+  const voters = votersOf(rule);
+  const able = voters.filter((id) => canVote(draft, id, rule));
   if (rule.quorum > able.length) {
-    const mute = rule.approvers.filter((id) => !able.includes(id));
+    const mute = voters.filter((id) => !able.includes(id));
     const reason =
       mute.length === 0
         ? ''
@@ -37,6 +75,9 @@ function checkQuorum(
     collector.fault(place, `is ${rule.quorum}, and ${able.length} active people could meet it${reason}`);
     return;
   }
+  for (const { from, until, count } of absencesIn(draft, able))
+    if (count < rule.quorum)
+      collector.warning(place, `is ${rule.quorum}, and only ${count} could meet it ${spanText(from, until)}`);
   if (rule.allowSelfApproval) return;
   for (const { who, why } of possibleRequesters(draft, tools)) {
     const left = able.filter((id) => !who.includes(id)).length;

@@ -16,7 +16,10 @@ export function checkToolPatterns(draft: Draft, collector: FaultCollector): void
   const message = (pattern: string): string =>
     `matches neither a connector's tool nor externalTools: ${pattern}${nearest(pattern, known)}`;
 
-  for (const { path, value } of draft.policies)
+  const { floor } = draft;
+  // Its default, everything, is no misspelling even where there is nothing yet.
+  const written = floor === null || floor.value.tools.join() === '*' ? [] : [floor];
+  for (const { path, value } of [...draft.policies, ...written])
     for (const [at, pattern] of unknownAmong(path, value.tools, isKnown))
       collector.fault(at, message(pattern));
   for (const { path, value } of draft.agents)

@@ -20,7 +20,7 @@ export const MAX_ARGUMENTS_BYTES = 256 * 1024;
  * Most values in one text, objects and arrays included. No person reads that many; without the limit a body of
  * nothing but zeros kept the process from everything else for more than a second.
  */
-export const MAX_JSON_VALUES = 10_000;
+export const MAX_JSON_VALUES = 5_000;
 
 /**
  * Reads a JSON object without losing anything. Refused, so that no two readers can see different arguments: broken

@@ -2,7 +2,7 @@ import { assertNever } from '../assert-never.ts';
 import type { CardFact } from '../channel/card.ts';
 import { cutText } from '../channel/cut-text.ts';
 import { visibleText } from '../channel/visible-text.ts';
-import { approvalsOf } from './approvals.ts';
+import { approvalsOf, approvingVotesOf } from './approvals.ts';
 import type { CardTexts } from './card-texts.ts';
 import type {
   ClosedConfirmationRequest,
@@ -11,6 +11,8 @@ import type {
   PersonRef,
 } from './confirmation-request.ts';
 import type { Freeze } from './freeze.ts';
+import { deputiesOf, escalatedSeatsOf } from './seats.ts';
+import type { Vote } from './vote.ts';
 import { zonedTime } from './zoned-time.ts';
 
 export interface FactStyle {
@@ -29,6 +31,7 @@ export function cardFacts(request: ConfirmationRequest, { texts, timeZone }: Fac
     fact(texts.facts.requester, `${nameOf(request.requester)} (${visibleText(request.requester.id).text})`),
     fact(texts.facts.policy, visibleText(request.policy.id).text),
     fact(texts.facts.votes, votesOf(request, texts)),
+    ...seatFacts(request, { texts, timeZone }),
     fact(texts.facts.code, request.verificationCode),
     fact(texts.facts.deadline, zonedTime(request.decideBy, timeZone)),
     ...(request.runId === null ? [] : [fact(texts.facts.run, request.runId)]),
@@ -56,7 +59,7 @@ function resultOf(request: ClosedConfirmationRequest, texts: CardTexts): CardFac
   const by = request.decision.by;
   switch (request.status) {
     case 'approved':
-      return { label: outcome.approvedBy, value: texts.names(approvalsOf(request).map(nameOf)) };
+      return { label: outcome.approvedBy, value: approversOf(request, texts) };
     case 'rejected':
       return { label: outcome.rejectedBy, value: by === null ? '—' : nameOf(by) };
     case 'cancelled':
@@ -74,6 +77,9 @@ function resultOf(request: ClosedConfirmationRequest, texts: CardTexts): CardFac
       return assertNever(request);
   }
 }
+
+const approversOf = (request: ConfirmationRequest, texts: CardTexts): string =>
+  texts.names(approvingVotesOf(request).map((vote) => voterOf(vote, texts)));
 
 function executionOf(
   request: ClosedConfirmationRequest,
@@ -135,8 +141,39 @@ function executionText(execution: Execution, texts: CardTexts, timeZone: string)
 const nameOf = (person: PersonRef): string => visibleText(person.name).text;
 
 function votesOf(request: ConfirmationRequest, texts: CardTexts): string {
-  const approvals = approvalsOf(request);
-  return texts.votes(approvals.length, request.policy.quorum, approvals.map(nameOf));
+  const approvals = approvingVotesOf(request);
+  return texts.votes(
+    approvals.length,
+    request.policy.quorum,
+    approvals.map((vote) => `${voterOf(vote, texts)} ✓`),
+  );
+}
+
+/** Delegates vote in their own name, for somebody. */
+const voterOf = ({ person, seat }: Vote, texts: CardTexts): string =>
+  person.id === seat.id ? nameOf(person) : texts.standsIn(nameOf(person), nameOf(seat));
+
+/** Who was added since the request was made, and why: seats never come or go unseen. */
+function seatFacts(request: ConfirmationRequest, { texts, timeZone }: FactStyle): readonly CardFact[] {
+  const facts: CardFact[] = [];
+  const deputies = deputiesOf(request);
+  if (deputies.length > 0) {
+    const value = texts.names(
+      deputies.map(({ person, holder, until }) => {
+        const words = texts.standsIn(nameOf(person), nameOf(holder));
+        return until === null ? words : texts.until(words, zonedTime(until, timeZone));
+      }),
+    );
+    facts.push({ label: texts.facts.delegates, value });
+  }
+  if (request.escalatedAt !== null) {
+    const names = texts.names(escalatedSeatsOf(request).map(nameOf));
+    facts.push({
+      label: texts.facts.escalated,
+      value: texts.since(names, zonedTime(request.escalatedAt, timeZone)),
+    });
+  }
+  return facts;
 }
 
 /** Other people's words, marked as such; what is cut is said. */

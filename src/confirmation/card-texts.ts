@@ -16,8 +16,24 @@ export interface CardTexts {
   readonly cut: (missing: number) => string;
   readonly agentSays: (summary: string) => string;
   readonly facts: Readonly<
-    Record<'agent' | 'requester' | 'policy' | 'votes' | 'code' | 'deadline' | 'run' | 'session', string>
+    Record<
+      | 'agent'
+      | 'requester'
+      | 'policy'
+      | 'votes'
+      | 'delegates'
+      | 'escalated'
+      | 'code'
+      | 'deadline'
+      | 'run'
+      | 'session',
+      string
+    >
   >;
+  /** A delegate and the person for whom they vote. */
+  readonly standsIn: (delegate: string, holder: string) => string;
+  readonly until: (words: string, time: string) => string;
+  readonly since: (words: string, time: string) => string;
   readonly votes: (given: number, needed: number, names: readonly string[]) => string;
   readonly warnings: {
     readonly hidden: (labels: readonly string[]) => string;
@@ -96,11 +112,16 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       requester: '为谁发起',
       policy: '审批规则',
       votes: '批准进度',
+      delegates: '代为审批',
+      escalated: '升级后增加',
       code: '核对码',
       deadline: '截止时间',
       run: '运行',
       session: '会话',
     },
+    standsIn: (delegate, holder) => `${delegate}（代${holder}）`,
+    until: (words, time) => `${words}，至 ${time}`,
+    since: (words, time) => `${words}，${time} 起`,
     votes: (given, needed, names) => `${given}/${needed}${names.length > 0 ? `（${names.join('、')}）` : ''}`,
     warnings: {
       hidden: (labels) => `${labels.join('、')} 含有看不见的字符，已用 ⟨U+…⟩ 标出，请当心。`,
@@ -182,11 +203,16 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       requester: 'On behalf of',
       policy: 'Policy',
       votes: 'Approvals',
+      delegates: 'Standing in',
+      escalated: 'Escalated to',
       code: 'Verification code',
       deadline: 'Decide by',
       run: 'Run',
       session: 'Session',
     },
+    standsIn: (delegate, holder) => `${delegate} for ${holder}`,
+    until: (words, time) => `${words}, until ${time}`,
+    since: (words, time) => `${words}, since ${time}`,
     votes: (given, needed, names) => `${given}/${needed}${names.length > 0 ? ` (${names.join(', ')})` : ''}`,
     warnings: {
       hidden: (labels) =>

@@ -106,6 +106,12 @@ export type ExecutionStatus = 'none' | Execution['status'];
 /** The record of one question to people: pending, or closed by exactly one decision. */
 export type ConfirmationRequest = RequestFacts & {
   readonly votes: readonly Vote[];
+  /** When people were reminded; null: not yet. */
+  readonly remindedAt: Date | null;
+  /** When the seats of the policy's escalation were added; null: they were not. */
+  readonly escalatedAt: Date | null;
+  /** Holders of the seats whose delegates were seated. */
+  readonly delegatedSeats: readonly PersonId[];
   /** Grows with every change that a card shows; a card is right when it shows the newest. */
   readonly version: number;
 } & (

@@ -10,6 +10,7 @@ import type {
   Surface,
 } from './confirmation-request.ts';
 import type { DeliveryRecord } from './delivery-record.ts';
+import type { VoteRefusal } from './rights.ts';
 
 /** The core's door for every surface. What people may meet is a member of an outcome union; faults throw. */
 export interface ConfirmationService {
@@ -67,7 +68,7 @@ export type DecideOutcome =
   | { readonly kind: 'reason-required'; readonly request: ConfirmationRequest }
   | {
       readonly kind: 'refused';
-      readonly code: 'not_an_approver' | 'self_approval' | 'inactive_person' | 'args_changed';
+      readonly code: VoteRefusal;
       readonly request: ConfirmationRequest;
     }
   | { readonly kind: 'not-found' };
@@ -168,7 +169,7 @@ export type SettleOutcome =
   | { readonly kind: 'settled'; readonly request: ConfirmationRequest }
   | {
       readonly kind: 'refused';
-      readonly code: 'not_unknown' | 'not_an_approver' | 'self_approval' | 'inactive_person';
+      readonly code: 'not_unknown' | Exclude<VoteRefusal, 'seat_taken' | 'args_changed'>;
       readonly request: ConfirmationRequest;
     }
   | { readonly kind: 'not-found' };

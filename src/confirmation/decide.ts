@@ -1,13 +1,16 @@
 import type { NewAuditEvent } from '../audit/audit-event.ts';
 import { reasonRequired } from '../verdict.ts';
+import { attendInside } from './attend.ts';
 import { type ConfirmationRequest, type PersonRef, surfaceName } from './confirmation-request.ts';
 import type { DecideInput, DecideOutcome } from './confirmation-service.ts';
 import { DeadlinePassed } from './deadline-passed.ts';
 import { actorOf, decided, subjectOf } from './decision-event.ts';
 import { expireInside } from './expire.ts';
 import type { ConfirmationLedger, LedgerTransaction } from './ledger.ts';
+import { isAnythingDue } from './next-step.ts';
 import type { PersonDirectory } from './person-directory.ts';
-import { isOwnRequest, refusalOf } from './rights.ts';
+import { countApprovals } from './quorum-count.ts';
+import { standingOf, type VoteRefusal } from './rights.ts';
 
 /**
  * The one door through which people decide, for every surface. Order: lock the request, read the clock, repeat or
@@ -36,7 +39,7 @@ async function decideInside(
 ): Promise<DecideOutcome> {
   const locked = await transaction.lock(input.id);
   if (!locked) return { kind: 'not-found' };
-  const { request } = locked;
+  let { request } = locked;
 
   const latestOwn = request.votes.findLast((vote) => vote.person.id === input.person);
   if (latestOwn?.verdict === input.verdict) return { kind: 'repeated', request };
@@ -44,12 +47,21 @@ async function decideInside(
   if (request.status !== 'pending') return { kind: 'already-decided', request };
   if (locked.late) return { kind: 'expired', request: await expireInside(transaction, request.id) };
 
-  const person = people.byId(input.person);
-  const refusal = refusalOf(input, request, person);
-  if (refusal !== null) {
-    transaction.record(refusedVote(input, request, person, refusal));
-    return { kind: 'refused', code: refusal, request };
+  // A delegate's time may have begun a moment ago; whoever comes first seats them.
+  if (isAnythingDue(request, locked.now)) {
+    const attended = await attendInside(transaction, request, locked.now);
+    if (attended === null) throw new DeadlinePassed(request.id);
+    request = attended;
   }
+
+  const person = people.byId(input.person);
+  const refuse = (code: VoteRefusal): DecideOutcome => {
+    transaction.record(refusedVote(input, request, person, code));
+    return { kind: 'refused', code, request };
+  };
+  const standing = standingOf(input, { request, people, now: locked.now });
+  if (standing.kind === 'refused') return refuse(standing.code);
+  if (input.argsDigest !== null && input.argsDigest !== request.argsDigest) return refuse('args_changed');
   if (person === null) throw new Error('A person who is not in the directory passed the check of rights');
   if (reasonRequired(request.policy.reason, input.verdict) && !input.reason?.trim()) {
     return { kind: 'reason-required', request };
@@ -61,18 +73,22 @@ async function decideInside(
   await transaction.addVote({
     confirmationId: request.id,
     person: by,
+    seat: standing.seat,
     verdict: input.verdict,
     reason,
     channel,
     argsDigest: request.argsDigest,
   });
-  const approvals = approvalsAfter(request, input, people);
+  const votes = [...request.votes, { person: by, seat: standing.seat, verdict: input.verdict }];
+  // Rights are checked again for every vote that the quorum rests on.
+  const approvals = countApprovals(request, votes, people);
   transaction.record({
     kind: 'vote.cast',
     ...subjectOf(request),
     actor: actorOf(by),
     data: {
       person: by.id,
+      for: standing.seat.id === by.id ? null : standing.seat.id,
       verdict: input.verdict,
       reason,
       channel,
@@ -94,19 +110,6 @@ async function decideInside(
   if (!after) throw new DeadlinePassed(request.id);
   if (after.status !== 'pending') transaction.record(decided(after, channel));
   return { kind: 'recorded', request: after, closed: closes };
-}
-
-/** Distinct people who approve once this vote counts: still active, and not about their own request. */
-function approvalsAfter(request: ConfirmationRequest, input: DecideInput, people: PersonDirectory): number {
-  const approving = new Set<string>();
-  for (const vote of request.votes) if (vote.verdict === 'approve') approving.add(vote.person.id);
-  for (const vote of request.votes) if (vote.verdict === 'reject') approving.delete(vote.person.id);
-  if (input.verdict === 'approve') approving.add(input.person);
-  else approving.delete(input.person);
-  return [...approving].filter(
-    (id) =>
-      people.byId(id)?.active === true && (request.policy.allowSelfApproval || !isOwnRequest(request, id)),
-  ).length;
 }
 
 function refusedVote(

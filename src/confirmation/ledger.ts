@@ -1,6 +1,7 @@
 import type { NewAuditEvent } from '../audit/audit-event.ts';
 import type { ChannelAddress } from '../channel/channel.ts';
-import type { ChannelId, ConfirmationId } from '../ids.ts';
+import type { ReminderKind } from '../channel/reminder-outbox.ts';
+import type { ChannelId, ConfirmationId, PersonId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import type { Verdict } from '../verdict.ts';
 import type {
@@ -44,6 +45,8 @@ export interface DueConfirmations {
   readonly toUnknown: readonly ConfirmationId[];
   /** Unclaimed, and the cool-off that their cards still show is over. */
   readonly toOpen: readonly ConfirmationId[];
+  /** Pending, with a delegate, a reminder or an escalation due. */
+  readonly toAttend: readonly ConfirmationId[];
 }
 
 export interface LedgerTransaction {
@@ -57,6 +60,13 @@ export interface LedgerTransaction {
   /** Stores a pending request with its deliveries; null where this Idempotency-Key already has one. */
   insert(request: NewConfirmation): Promise<ConfirmationRequest | null>;
   addVote(vote: NewVote): Promise<void>;
+  /**
+   * Writes down which steps of a pending request were taken, and when the next one is due. Null, and nothing changed,
+   * unless pending and in time.
+   */
+  takeSteps(id: ConfirmationId, steps: TakenSteps): Promise<ConfirmationRequest | null>;
+  /** Queues a note under each card of the request that stands in a chat. */
+  queueReminders(id: ConfirmationId, kind: ReminderKind): Promise<void>;
   /** Marks that what cards show has changed. Null, and nothing changed, unless pending and in time. */
   touch(id: ConfirmationId): Promise<ConfirmationRequest | null>;
   /**
@@ -85,6 +95,8 @@ export interface ClaimedGrant {
 export interface LockedRequest {
   readonly request: ConfirmationRequest;
   readonly late: boolean;
+  /** The database clock, read after the lock was granted. */
+  readonly now: Date;
   /** Of an approved request: before `executableFrom`, or at or after `executeBy`. */
   readonly window: 'before' | 'open' | 'over' | 'none';
   /** How long until `executableFrom`, by the database clock; 0 once it has come, or where there is no grant. */
@@ -107,10 +119,19 @@ export type NewConfirmation = Omit<RequestFacts, 'createdAt' | 'decideBy'> & {
 export interface NewVote {
   readonly confirmationId: ConfirmationId;
   readonly person: PersonRef;
+  readonly seat: PersonRef;
   readonly verdict: Verdict;
   readonly reason: string | null;
   readonly channel: string;
   readonly argsDigest: string;
+}
+
+export interface TakenSteps {
+  /** Holders whose delegates take their seats from now on. */
+  readonly delegatedSeats: readonly PersonId[];
+  readonly escalate: boolean;
+  readonly remind: boolean;
+  readonly next: Date | null;
 }
 
 export type NewDecision = Pick<Decision, 'status' | 'by' | 'reason' | 'code'>;

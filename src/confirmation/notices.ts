@@ -98,6 +98,14 @@ export const REFUSALS: Readonly<Record<Extract<DecideOutcome, { kind: 'refused' 
     '不能批准自己的请求，需要由其他审批人批准。',
     'You cannot approve your own request; another approver has to.',
   ),
+  excluded: error(
+    '按规则你不能批准这次请求，需要由其他审批人批准。',
+    'The policy does not let you approve this call; another approver has to.',
+  ),
+  seat_taken: error(
+    '这个席位已经有人批准，未作任何更改。',
+    'This seat has been voted for already; nothing was changed.',
+  ),
   inactive_person: error(
     '你的账号已停用，未作任何更改。',
     'Your account is not active; nothing was changed.',

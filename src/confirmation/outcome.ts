@@ -3,7 +3,7 @@ import type { OutcomeInput, OutcomeOutcome, SettleInput, SettleOutcome } from '.
 import { actorOf, subjectOf } from './decision-event.ts';
 import type { ConfirmationLedger } from './ledger.ts';
 import type { PersonDirectory } from './person-directory.ts';
-import { refusalOf } from './rights.ts';
+import { standingOf } from './rights.ts';
 
 /** Longest detail kept with an outcome, in UTF-16 units. */
 const LONGEST_DETAIL = 2_000;
@@ -66,12 +66,13 @@ export function settle(
     if (!locked) return { kind: 'not-found' };
     const { request } = locked;
     const person = ports.people.byId(input.person);
-    const refusal = refusalOf(
-      { person: input.person, verdict: 'approve', argsDigest: null },
-      request,
-      person,
+    const standing = standingOf(
+      { person: input.person, verdict: 'approve' },
+      { request, people: ports.people, now: locked.now },
     );
-    if (refusal !== null && refusal !== 'args_changed') return { kind: 'refused', code: refusal, request };
+    // Somebody else's vote for the seat does not keep its holder from saying what became of the call.
+    if (standing.kind === 'refused' && standing.code !== 'seat_taken' && standing.code !== 'args_changed')
+      return { kind: 'refused', code: standing.code, request };
     if (person === null) throw new Error('A person who is not in the directory passed the check of rights');
     if (request.status !== 'approved' || request.execution.status !== 'unknown') {
       return { kind: 'refused', code: 'not_unknown', request };

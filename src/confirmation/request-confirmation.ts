@@ -1,8 +1,11 @@
 import type { ChannelAddress } from '../channel/channel.ts';
 import { CountersignError } from '../errors.ts';
 import type { HookContext } from '../hook/hook-context.ts';
-import { type ChannelId, channelId, newConfirmationId, type PersonId } from '../ids.ts';
+import { type ChannelId, type ConfirmationId, channelId, newConfirmationId, type PersonId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
+import { attainableApprovals } from './attainable-quorum.ts';
+import { attendInside } from './attend.ts';
+import { cancel } from './cancel.ts';
 import type { ConfirmationRequest, DecisiveField, PersonRef } from './confirmation-request.ts';
 import { subjectOf } from './decision-event.ts';
 import { digestOf, verificationCodeOf } from './digest.ts';
@@ -11,6 +14,7 @@ import type { ConfirmationGate, GateAnswer, GatedCall } from './gate.ts';
 import { type GateControls, stoppedBy } from './gate-controls.ts';
 import { pointerOf, valueAt } from './json-pointer.ts';
 import type { ConfirmationLedger, LedgerTransaction, NewConfirmation } from './ledger.ts';
+import { isAnythingAhead } from './next-step.ts';
 import type { PersonDirectory } from './person-directory.ts';
 import type { DecidingPolicy, PolicyEvaluator } from './policy-evaluator.ts';
 import type { ToolFacts } from './tool-facts.ts';
@@ -51,23 +55,39 @@ export const createConfirmationGate = (ports: GatePorts): ConfirmationGate => ({
       return { kind: 'denied', code: 'policy_error', message: policyError(match), confirmationId: null };
     }
     if (context.metadata.evaluation) return { kind: 'stubbed' };
-    return ports.ledger.transact((transaction) => store(transaction, context, match.policy, ports));
+    const stored = await ports.ledger.transact((transaction) =>
+      store(transaction, call, match.policy, ports),
+    );
+    // Read outside the transaction: as many callers at once as there are connections would wait for each other.
+    if (stored === null) return repeated(context, ports);
+    if ('kind' in stored) return stored;
+    // The asker's time was over, or its run cancelled, during the commit: nobody should decide about it any more.
+    if (call.signal.aborted) {
+      await cancel({ id: stored.created, actor: { type: 'system' }, reason: 'the call was given up' }, ports);
+    }
+    return stored.answer;
   },
 });
 
+interface Stored {
+  readonly answer: GateAnswer;
+  readonly created: ConfirmationId;
+}
+
+/** Null where this Idempotency-Key has its request already. */
 async function store(
   transaction: LedgerTransaction,
-  context: HookContext,
+  { context, signal }: GatedCall,
   policy: DecidingPolicy,
   ports: GatePorts,
-): Promise<GateAnswer> {
+): Promise<Stored | StoppedCall | null> {
   // Held until the request is stored: a freeze that begins meanwhile waits for it, and then marks its cards too.
   const controls = await transaction.lockControls();
   const denial = stopped(context, controls);
   if (denial?.code === 'read_only') return denial;
   const facts = newConfirmation(context, policy, ports);
   const request = await transaction.insert(facts);
-  if (!request) return repeated(facts, ports);
+  if (!request) return null;
 
   transaction.record({
     kind: 'confirmation.requested',
@@ -75,18 +95,20 @@ async function store(
     actor: { type: 'agent', id: request.agent, name: request.agent },
     data: requestedData(request, facts),
   });
-  const eligible = eligibleApprovers(facts, ports.people);
-  if (eligible < policy.quorum) {
-    const reason = `${eligible} of the approvers could decide this, and the policy ${policy.id} asks for ${policy.quorum}.`;
+  const attainable = attainableApprovals(request, ports.people);
+  if (attainable.people < policy.quorum) {
+    const reason = `${attainable.people} of the approvers could decide this, and the policy ${policy.id} asks for ${policy.quorum}.${attainable.explanation}`;
     await closeUndeliverableInside(transaction, { id: request.id, reason });
+    const message = 'Nobody could be asked: too few people may decide this call. It was not executed.';
     return {
-      kind: 'denied',
-      code: 'undeliverable',
-      message: 'Nobody could be asked: too few people may decide this call. It was not executed.',
-      confirmationId: request.id,
+      answer: { kind: 'denied', code: 'undeliverable', message, confirmationId: request.id },
+      created: request.id,
     };
   }
-  return { kind: 'pending', confirmationId: request.id };
+  if (isAnythingAhead(request, request.createdAt))
+    await attendInside(transaction, request, request.createdAt);
+  signal.throwIfAborted();
+  return { answer: { kind: 'pending', confirmationId: request.id }, created: request.id };
 }
 
 /**
@@ -148,13 +170,14 @@ function newConfirmation(context: HookContext, policy: DecidingPolicy, ports: Ga
 }
 
 /** The same Idempotency-Key came at the same moment, and the other one was first. */
-async function repeated(facts: NewConfirmation, ports: GatePorts): Promise<GateAnswer> {
-  const { apiKeyId, idempotencyKey } = facts;
-  if (apiKeyId === null || idempotencyKey === null)
-    throw new Error(`Confirmation ${facts.id} could not be stored`);
-  const existing = await ports.ledger.findByIdempotencyKey(apiKeyId, idempotencyKey);
-  if (!existing) throw new Error(`Confirmation ${facts.id} could not be stored`);
-  if (existing.bodyDigest !== facts.bodyDigest) {
+async function repeated(context: HookContext, ports: GatePorts): Promise<GateAnswer> {
+  const { apiKeyId = null, idempotencyKey = null, bodyDigest = null } = context.metadata.ask ?? {};
+  const existing =
+    apiKeyId === null || idempotencyKey === null
+      ? null
+      : await ports.ledger.findByIdempotencyKey(apiKeyId, idempotencyKey);
+  if (!existing) throw new Error(`The call of ${context.toolName} could not be stored`);
+  if (existing.bodyDigest !== bodyDigest) {
     throw new CountersignError('idempotency_conflict', 'This Idempotency-Key was used with another body.');
   }
   return { kind: 'pending', confirmationId: existing.id };
@@ -211,13 +234,6 @@ const USUALLY_DECISIVE: readonly DecisiveField[] = [
   { role: 'currency', pointer: '/currency' },
   { role: 'payee', pointer: '/payee' },
 ];
-
-const eligibleApprovers = (facts: NewConfirmation, people: PersonDirectory): number =>
-  facts.approvers.filter(
-    ({ id }) =>
-      people.byId(id)?.active === true &&
-      (facts.policy.allowSelfApproval || (id !== facts.requester.id && id !== facts.agentOwner)),
-  ).length;
 
 const requestedData = (request: ConfirmationRequest, facts: NewConfirmation): JsonObject => ({
   tool: request.tool,

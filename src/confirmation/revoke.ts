@@ -5,7 +5,7 @@ import { actorOf, subjectOf } from './decision-event.ts';
 import type { ConfirmationLedger, LedgerTransaction } from './ledger.ts';
 import type { PersonDirectory } from './person-directory.ts';
 import { revokeInside } from './revoke-inside.ts';
-import { refusalOf } from './rights.ts';
+import { standingOf } from './rights.ts';
 
 type RefusalCode = Extract<RevokeOutcome, { kind: 'refused' }>['code'];
 
@@ -28,8 +28,13 @@ export function revoke(
     };
 
     const person = ports.people.byId(input.person);
-    const noRight = refusalOf({ person: input.person, verdict: 'reject', argsDigest: null }, request, person);
-    if (noRight !== null) return refuse(noRight === 'inactive_person' ? noRight : 'not_an_approver');
+    const standing = standingOf(
+      { person: input.person, verdict: 'reject' },
+      { request, people: ports.people, now: locked.now },
+    );
+    if (standing.kind === 'refused') {
+      return refuse(standing.code === 'inactive_person' ? 'inactive_person' : 'not_an_approver');
+    }
     if (person === null) throw new Error('A person who is not in the directory passed the check of rights');
     if (request.status !== 'approved') return refuse('not_approved');
     switch (request.execution.status) {

@@ -1,6 +1,7 @@
 import { SYSTEM_ACTOR } from '../audit/audit-event.ts';
 import type { Clock } from '../clock.ts';
 import type { ConfirmationId } from '../ids.ts';
+import { attendInside } from './attend.ts';
 import { lapseInside } from './claim.ts';
 import { subjectOf } from './decision-event.ts';
 import { expireInside } from './expire.ts';
@@ -55,6 +56,7 @@ export class Sweeper {
       for (const id of ids) if (await this.#moved(move(id))) moved += 1;
     };
     await each(due.toExpire, (id) => this.#expire(id));
+    await each(due.toAttend, (id) => this.#attend(id));
     await each(due.toLapse, (id) => this.#lapse(id));
     await each(due.toUnknown, (id) => this.#giveUpOnOutcome(id));
     await each(due.toOpen, (id) => this.#endCoolOff(id));
@@ -76,6 +78,14 @@ export class Sweeper {
     return this.#ledger.transact(async (transaction) => {
       const locked = await transaction.lock(id);
       if (locked?.request.status === 'pending' && locked.late) await expireInside(transaction, id);
+    });
+  }
+
+  #attend(id: ConfirmationId): Promise<void> {
+    return this.#ledger.transact(async (transaction) => {
+      const locked = await transaction.lock(id);
+      if (locked?.request.status === 'pending' && !locked.late)
+        await attendInside(transaction, locked.request, locked.now);
     });
   }
 

@@ -8,6 +8,7 @@ import type { ConfirmationRequest, PersonRef } from '../confirmation/confirmatio
 import type { DeliveryRecord } from '../confirmation/delivery-record.ts';
 import type { Freeze } from '../confirmation/freeze.ts';
 import { leavesOf } from '../confirmation/json-pointer.ts';
+import { seatsOf } from '../confirmation/seats.ts';
 import { zonedTime } from '../confirmation/zoned-time.ts';
 import type { Locale } from '../locale.ts';
 import { CONSOLE_TEXTS, type ConsoleTexts } from './console-texts.ts';
@@ -53,7 +54,7 @@ ${section(
 ${field(texts.fields.tool, visible(visibleText(request.tool), texts))}
 ${cardFacts(request, { texts: cardTexts, timeZone }).map(({ label, value }) => field(label, value))}
 ${field(texts.fields.owner, request.agentOwner ?? texts.empty)}
-${field(texts.fields.approvers, people(request.approvers))}
+${field(texts.fields.approvers, people(seatsOf(request)))}
 ${field(texts.fields.created, time(request.createdAt))}
 ${request.callId !== null && field(texts.fields.callId, visible(visibleText(request.callId), texts))}
 </dl>`,
@@ -64,7 +65,7 @@ ${section(
   list(
     request.votes.map(
       (vote) =>
-        html`${person(vote.person)} · ${texts.verdicts[vote.verdict]} · ${vote.channel === 'api' ? texts.viaApi : vote.channel} · ${time(vote.at)}${
+        html`${vote.seat.id === vote.person.id ? person(vote.person) : cardTexts.standsIn(visibleText(vote.person.name).text, visibleText(vote.seat.name).text)} · ${texts.verdicts[vote.verdict]} · ${vote.channel === 'api' ? texts.viaApi : vote.channel} · ${time(vote.at)}${
           vote.reason !== null && html`<br>“${visible(visibleText(vote.reason), texts)}”`
         }`,
     ),

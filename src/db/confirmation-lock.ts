@@ -16,6 +16,7 @@ export async function lockConfirmation(
   const after = await connection
     .select({
       late: sql<boolean>`clock_timestamp() >= ${confirmations.decideBy}`,
+      nowMs: sql<number>`(extract(epoch from clock_timestamp()) * 1000)::float8`,
       window: sql<LockedRequest['window']>`case
         when ${confirmations.executeBy} is null then 'none'
         when clock_timestamp() < ${confirmations.executableFrom} then 'before'
@@ -37,6 +38,7 @@ export async function lockConfirmation(
     request: {
       request: confirmationOf(row, voteRows),
       late: first.late,
+      now: new Date(first.nowMs),
       window: first.window,
       opensInMs: first.opensInMs,
       toolWrites: row.toolWrites,

@@ -55,6 +55,9 @@ export async function readDue(connection: Connection, limit: number): Promise<Du
     confirmations;
   const toExpire = await ids(and(eq(status, 'pending'), sql`${decideBy} <= clock_timestamp()`));
   const toLapse = await ids(and(eq(executionStatus, 'unclaimed'), sql`${executeBy} <= clock_timestamp()`));
+  const toAttend = await ids(
+    and(eq(status, 'pending'), sql`${confirmations.nextStepAt} <= clock_timestamp()`),
+  );
   // A run's own executor is certain to have stopped trying once `sendBy` and the tool's time-out are over, with some
   // room to record the result. An outside agent, and a call without a time-out (a delegate that may wait for days),
   // has as long as its policy says, and never less than that.
@@ -82,6 +85,7 @@ export async function readDue(connection: Connection, limit: number): Promise<Du
     toLapse: list(toLapse),
     toUnknown: list(toUnknown),
     toOpen: list(toOpen),
+    toAttend: list(toAttend),
   };
 }
 
@@ -122,8 +126,17 @@ const involves = (person: string): SQL | undefined =>
     eq(confirmations.requesterId, person),
     eq(confirmations.agentOwner, person),
     sql`${confirmations.approvers} @> ${JSON.stringify([{ id: person }])}::jsonb`,
+    sql`(${confirmations.escalatedAt} is not null and ${confirmations.policy} -> 'escalation' -> 'people' @> ${JSON.stringify([{ id: person }])}::jsonb)`,
+    standsIn(person),
     sql`exists (select 1 from ${votes} where ${votes.confirmationId} = ${confirmations.id} and ${votes.personId} = ${person})`,
   );
+
+/** A delegate is involved once they are seated; the names of all who were are on the request. */
+const standsIn = (person: string): SQL => sql`exists (
+    select 1 from jsonb_array_elements(
+      ${confirmations.approvers} || coalesce(nullif(${confirmations.policy} -> 'escalation', 'null'::jsonb) -> 'people', '[]'::jsonb)
+    ) as holder
+    where holder ->> 'id' = any(${confirmations.delegatedSeats}) and holder #>> '{away,delegate,id}' = ${person})`;
 
 function mentions(text: string): SQL | undefined {
   const pattern = `%${text.replaceAll(/[\\%_]/g, (special) => `\\${special}`)}%`;

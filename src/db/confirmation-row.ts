@@ -20,12 +20,19 @@ import type { confirmations, votes } from './schema/confirmations.ts';
 export type ConfirmationRow = typeof confirmations.$inferSelect;
 export type VoteRow = Pick<
   typeof votes.$inferSelect,
-  'personId' | 'personName' | 'verdict' | 'reason' | 'channel' | 'at'
+  'personId' | 'personName' | 'seatId' | 'seatName' | 'verdict' | 'reason' | 'channel' | 'at'
 >;
 
 /** Reads a row and its votes back as the union. Throws where the row is not a state that can be. */
 export function confirmationOf(row: ConfirmationRow, voteRows: readonly VoteRow[]): ConfirmationRequest {
-  const shared = { ...factsOf(row), votes: voteRows.map(voteOf), version: row.version };
+  const shared = {
+    ...factsOf(row),
+    votes: voteRows.map(voteOf),
+    remindedAt: row.remindedAt,
+    escalatedAt: row.escalatedAt,
+    delegatedSeats: row.delegatedSeats.map(personId),
+    version: row.version,
+  };
   if (row.status === 'pending') return { ...shared, status: 'pending' };
   const decision = decisionOf(row);
   if (row.status === 'approved')
@@ -68,6 +75,7 @@ function factsOf(row: ConfirmationRow): RequestFacts {
 
 const voteOf = (row: VoteRow): Vote => ({
   person: { id: personId(row.personId), name: row.personName },
+  seat: { id: personId(row.seatId), name: row.seatName },
   verdict: row.verdict,
   reason: row.reason,
   channel: row.channel,

@@ -12,6 +12,7 @@ import { type ConfirmationRow, confirmationOf, type VoteRow } from './confirmati
 import type { Connection } from './database.ts';
 import { reachedNobody, wantVersion } from './delivery-store.ts';
 import { readControls } from './gate-controls.ts';
+import { insertReminders } from './reminder-store.ts';
 import { confirmations, votes } from './schema/confirmations.ts';
 
 /** What a process may still send after its claim; past it, it gives up (INVARIANTS: claim + 10 s). */
@@ -48,17 +49,19 @@ export function openLedgerTransaction(
     id: ConfirmationId,
     set: PgUpdateSetSource<typeof confirmations>,
     guard: SQL | undefined,
+    /** Whether cards show the change. */
+    { shows }: { readonly shows: boolean } = { shows: true },
   ): Promise<{ readonly row: ConfirmationRow; readonly request: ConfirmationRequest } | null> {
     const held = heldVotes.get(id);
     if (!held) throw new Error(`Confirmation ${id} is changed without being locked`);
     const [updated] = await connection
       .update(confirmations)
-      .set({ ...set, version: NEXT_VERSION })
+      .set({ ...set, ...(shows ? { version: NEXT_VERSION } : {}) })
       .from(ONE_READING)
       .where(and(eq(confirmations.id, id), guard))
       .returning({ row: confirmations });
     if (!updated) return null;
-    await wantVersion(connection, id, updated.row.version);
+    if (shows) await wantVersion(connection, id, updated.row.version);
     changed.add(id);
     return { row: updated.row, request: confirmationOf(updated.row, held) };
   }
@@ -89,6 +92,8 @@ export function openLedgerTransaction(
           confirmationId: vote.confirmationId,
           personId: vote.person.id,
           personName: vote.person.name,
+          seatId: vote.seat.id,
+          seatName: vote.seat.name,
           verdict: vote.verdict,
           reason: vote.reason,
           channel: vote.channel,
@@ -103,6 +108,23 @@ export function openLedgerTransaction(
       const updated = await guardedUpdate(id, {}, and(eq(confirmations.status, 'pending'), IN_TIME));
       return updated?.request ?? null;
     },
+
+    async takeSteps(id, { delegatedSeats, escalate, remind, next }) {
+      const set = {
+        nextStepAt: next,
+        ...(delegatedSeats.length === 0
+          ? {}
+          : { delegatedSeats: sql`${confirmations.delegatedSeats} || ${textArray(delegatedSeats)}` }),
+        ...(escalate ? { escalatedAt: STAMP } : {}),
+        ...(remind ? { remindedAt: STAMP } : {}),
+      };
+      const shows = delegatedSeats.length > 0 || escalate;
+      const guard = and(eq(confirmations.status, 'pending'), IN_TIME);
+      const updated = await guardedUpdate(id, set, guard, { shows });
+      return updated?.request ?? null;
+    },
+
+    queueReminders: (id, kind) => insertReminders(connection, { confirmationId: id, kind }),
 
     async close(id, decision) {
       const approved = decision.status === 'approved';
@@ -173,3 +195,9 @@ export function openLedgerTransaction(
 
   return { transaction, flush: () => appendAuditEvents(connection, events.splice(0)) };
 }
+
+const textArray = (texts: readonly string[]): SQL =>
+  sql`array[${sql.join(
+    texts.map((text) => sql`${text}::text`),
+    sql`, `,
+  )}]`;

@@ -4,6 +4,7 @@ import type {
   PersonRef,
 } from '../confirmation/confirmation-request.ts';
 import type { DeliveryRecord } from '../confirmation/delivery-record.ts';
+import { deputiesOf, seatsOf } from '../confirmation/seats.ts';
 import type { Principal } from './principal.ts';
 import type { ConfirmationJson, DecisionJson, ExecutionJson } from './schemas/confirmation-schema.ts';
 
@@ -95,10 +96,15 @@ export function executionJson(request: ConfirmationRequest, audience: Audience):
   }
 }
 
-const peopleJson = ({ approvers, votes }: ConfirmationRequest) => ({
-  approvers: approvers.map(personJson),
-  votes: votes.map(({ person, verdict, reason, channel, at }) => ({
+/** Who may vote now: whoever has a seat, and whoever stands in for them. */
+const peopleJson = (request: ConfirmationRequest) => ({
+  approvers: [
+    ...seatsOf(request).map(personJson),
+    ...deputiesOf(request).map(({ person, holder }) => ({ ...personJson(person), for: personJson(holder) })),
+  ],
+  votes: request.votes.map(({ person, seat, verdict, reason, channel, at }) => ({
     person: personJson(person),
+    ...(seat.id === person.id ? {} : { for: personJson(seat) }),
     verdict,
     reason,
     channel,

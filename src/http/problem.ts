@@ -33,6 +33,8 @@ export const HTTP_STATUS = {
   reason_required: 422,
   not_an_approver: 403,
   self_approval: 403,
+  excluded: 403,
+  seat_taken: 409,
   inactive_person: 403,
   expired: 410,
   rejected: 409,

@@ -5,6 +5,9 @@ import { answerBrokenRequest, installErrorHandling, sendProblem } from './error-
 import type { HttpApp } from './http-app.ts';
 import { MAX_BODY_BYTES } from './json-body.ts';
 
+/** How long a stop waits for clients. */
+const STOP_GRACE_MS = 5_000;
+
 /** A server without routes: limits, zod for what comes in, problems for whatever goes wrong. */
 export function createServer({
   logger,
@@ -34,5 +37,10 @@ export function createServer({
   // answer must not turn a committed decision into a 500.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   installErrorHandling(app);
+  app.addHook('preClose', async () => {
+    // Waits have been answered by now and callbacks have committed; what is left is a client that does not read its
+    // answer, or does not finish its question, and it must not keep a process that stops.
+    setTimeout(() => app.server.closeAllConnections(), STOP_GRACE_MS).unref();
+  });
   return app;
 }

@@ -2,6 +2,7 @@ import type { Run } from '../agent/run.ts';
 import type { RunService } from '../agent/run-service.ts';
 import type { Config } from '../config/config.ts';
 import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
+import { isSeated } from '../confirmation/seats.ts';
 import type { RunId } from '../ids.ts';
 import { hasRole } from './access.ts';
 import type { PersonPrincipal, Principal } from './principal.ts';
@@ -72,5 +73,5 @@ export const seesEverything = (principal: Principal): boolean =>
 const isInvolved = ({ person }: PersonPrincipal, request: ConfirmationRequest): boolean =>
   request.requester.id === person.id ||
   request.agentOwner === person.id ||
-  request.approvers.some(({ id }) => id === person.id) ||
+  isSeated(request, person.id) ||
   request.votes.some((vote) => vote.person.id === person.id);

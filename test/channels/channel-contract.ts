@@ -375,6 +375,40 @@ export function channelContract(input: {
       });
     });
 
+    describe('a reminder', () => {
+      const remind = (
+        messageId: string,
+        text = '提醒：仍在等待审批（1/2）。',
+        id: string = newDeliveryId(),
+      ) => rig.channel.remind?.({ id, messageId, text, signal: new AbortController().signal });
+
+      it('stands in the chat beside the card, with its text as it is and without buttons', async () => {
+        const { messageId } = await sendCard();
+        for (const text of HOSTILE_TEXTS) {
+          expect(await remind(messageId, text)).toMatchObject({ kind: 'sent' });
+          const note = rig.shown().at(-1);
+          expect(note?.text).toContain(text);
+          expect(note?.actions).toEqual([]);
+        }
+        expect(rig.shown()).toHaveLength(1 + HOSTILE_TEXTS.length);
+        expect([...(rig.shown()[0]?.actions ?? [])].sort()).toEqual(['approve', 'reject']);
+      });
+
+      it.each(['', '../../auth', 'x'.repeat(5_000)])(
+        'under the message %j is refused without asking the platform',
+        async (messageId) => {
+          await rig.stopPlatform();
+          expect((await remind(messageId))?.kind).toBe('refused');
+        },
+      );
+
+      it('to a platform that is down is no refusal, and nothing throws', async () => {
+        const { messageId } = await sendCard();
+        await rig.stopPlatform();
+        expect(['retry', 'uncertain']).toContain((await remind(messageId))?.kind);
+      });
+    });
+
     describe('changing a card', () => {
       const update = async (messageId: string, id: DeliveryId = newDeliveryId()) =>
         rig.channel.update({ ...outgoing({ id }), messageId });

@@ -1,4 +1,4 @@
-import { request } from 'node:http';
+import { Agent, request } from 'node:http';
 
 /** One request as it goes over the wire; a header given as a list is sent that many times. */
 export interface WireRequest {
@@ -7,6 +7,8 @@ export interface WireRequest {
   readonly body: string | Buffer;
   /** Address on loopback that it comes from; limits are counted by address. */
   readonly from?: string;
+  /** Over a connection that others share, as a platform with many callbacks would. */
+  readonly shared?: boolean;
 }
 
 export interface WireAnswer {
@@ -18,7 +20,7 @@ export interface WireAnswer {
 /** Sends exactly these headers and bytes; status 0 where the connection broke without an answer. */
 export function post(
   url: string,
-  { method = 'POST', headers, body, from }: WireRequest,
+  { method = 'POST', headers, body, from, shared = false }: WireRequest,
 ): Promise<WireAnswer> {
   const startedAt = performance.now();
   return new Promise((resolve) => {
@@ -26,7 +28,7 @@ export function post(
       resolve({ status, body: text, elapsedMs: performance.now() - startedAt });
     const call = request(url, {
       method,
-      agent: false,
+      agent: shared ? SHARED : false,
       headers: { ...copy(headers), 'content-length': Buffer.byteLength(body) },
       ...(from === undefined ? {} : { localAddress: from }),
     });
@@ -56,6 +58,8 @@ export async function inParallel<Item, Result>(
   await Promise.all(Array.from({ length: width }, lane));
   return results;
 }
+
+const SHARED = new Agent({ keepAlive: true, maxSockets: 16 });
 
 const copy = (headers: WireRequest['headers']): Record<string, string | string[]> =>
   Object.fromEntries(

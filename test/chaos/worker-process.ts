@@ -9,7 +9,13 @@ export type WorkerCommand = {
   /** Milliseconds since the epoch; every command of a round names the same. */
   readonly at: number;
 } & (
-  | { readonly kind: 'vote'; readonly person: string; readonly verdict: Verdict }
+  | {
+      readonly kind: 'vote';
+      readonly person: string;
+      readonly verdict: Verdict;
+      /** The chat it comes from; absent: the API. */
+      readonly channel?: string;
+    }
   | { readonly kind: 'cancel' }
   | { readonly kind: 'claim' }
 );

@@ -1,6 +1,6 @@
 import type { ConfirmationRequest } from '../../src/confirmation/confirmation-request.ts';
 import { connectPostgres } from '../../src/db/connect-postgres.ts';
-import { agentId } from '../../src/ids.ts';
+import { agentId, channelId } from '../../src/ids.ts';
 import { type Core, person, startCore } from '../support/core.ts';
 import type { WorkerAnswer, WorkerCommand } from './worker-process.ts';
 
@@ -39,7 +39,7 @@ function perform({ service }: Core, command: WorkerCommand) {
         verdict: command.verdict,
         reason: null,
         argsDigest: null,
-        surface: { kind: 'api' },
+        surface: command.channel ? { kind: 'channel', id: channelId(command.channel) } : { kind: 'api' },
       });
     case 'cancel':
       return service.cancel({ id: command.id, actor: ACTOR, reason: null });

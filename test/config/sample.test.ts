@@ -23,6 +23,10 @@ describe('the sample configuration', () => {
         outcomeWithinMs: 3_600_000,
         deliveryTimeoutMs: 900_000,
         reason: 'on-reject',
+        remindAfterMs: null,
+        escalation: null,
+        coolOffMs: 0,
+        excluded: null,
       },
     ]);
     expect(config.defaultPolicy).toEqual({
@@ -35,6 +39,10 @@ describe('the sample configuration', () => {
       outcomeWithinMs: 3_600_000,
       deliveryTimeoutMs: 900_000,
       reason: 'never',
+      remindAfterMs: null,
+      escalation: null,
+      coolOffMs: 0,
+      excluded: null,
     });
   });
 
@@ -94,6 +102,7 @@ describe('the sample configuration', () => {
       groups: ['finance'],
       roles: ['operator'],
       consoleKey: sampleEnvironment.LIWEI_KEY,
+      away: null,
       identities: [
         { provider: 'feishu', tenant: '2f0acme', ids: { openId: 'ou_liwei' } },
         { provider: 'slack', tenant: 'T0ACME', ids: { user: 'U0LIWEI' } },

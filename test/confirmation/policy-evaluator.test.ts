@@ -1,8 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import type { PolicyConfig, PolicyRule } from '../../src/config/config.ts';
+import type { FloorConfig, PersonConfig, PolicyConfig, PolicyRule } from '../../src/config/config.ts';
 import { createPolicyEvaluator, type PolicyQuestion } from '../../src/confirmation/policy-evaluator.ts';
 import { isAtLeastAsStrict } from '../../src/confirmation/policy-evaluator-strictness.ts';
 import { channelId, personId } from '../../src/ids.ts';
+import type { JsonObject } from '../../src/json.ts';
+
+const PERSON: PersonConfig = {
+  id: personId('somebody'),
+  name: 'Somebody',
+  active: true,
+  groups: [],
+  roles: [],
+  consoleKey: null,
+  away: null,
+  identities: [],
+};
 
 const NO_FLOOR = { floor: null, people: [] };
 
@@ -78,7 +90,10 @@ describe('which policy decides', () => {
     const answer = createPolicyEvaluator({ ...NO_FLOOR, policies: [large], defaultPolicy: null }).evaluate(
       question({ args: { amount: 200 } }),
     );
-    expect(answer).toEqual({ kind: 'policy', policy: { id: 'large', ...rule({ quorum: 2 }) } });
+    expect(answer).toEqual({
+      kind: 'policy',
+      policy: { id: 'large', excludedPeople: [], floor: false, ...rule({ quorum: 2 }) },
+    });
   });
 
   it('is not chosen at all where a condition fails: a weaker tier behind it does not take over', () => {
@@ -194,5 +209,93 @@ describe('speed', () => {
     const start = performance.now();
     for (let i = 0; i < 50; i++) expect(evaluator.evaluate(call)).toMatchObject({ policy: { id: 'strict' } });
     expect((performance.now() - start) / 50).toBeLessThan(100);
+  });
+});
+
+describe('the floor', () => {
+  const everybody = ['li', 'wang', 'zhao'].map((id) => ({ ...PERSON, id: personId(id) }));
+  const floor = (more: Partial<FloorConfig> = {}): FloorConfig => ({
+    ...policy('floor', { tools: ['*'], quorum: 2 }),
+    limits: { decideWithinMs: null, executeWithinMs: null },
+    ...more,
+  });
+  const under = (policies: readonly PolicyConfig[], more: Partial<FloorConfig> = {}) =>
+    createPolicyEvaluator({ policies, defaultPolicy: null, floor: floor(more), people: everybody });
+  const decided = (policies: readonly PolicyConfig[], more: Partial<FloorConfig> = {}) => {
+    const answer = under(policies, more).evaluate(question());
+    if (answer.kind !== 'policy') throw new Error(`no policy: ${answer.kind}`);
+    return answer.policy;
+  };
+
+  it('raises the quorum and leaves the people who may approve under both', () => {
+    const lax = policy('lax', { quorum: 1, approvers: [personId('wang'), personId('zhao')] });
+    expect(decided([lax])).toMatchObject({ id: 'lax', quorum: 2, approvers: ['wang'], floor: true });
+  });
+
+  it('lowers nothing that is stricter already', () => {
+    const strict = policy('strict', {
+      quorum: 3,
+      reason: 'always',
+      coolOffMs: 9_000,
+      executeWithinMs: 1_000,
+    });
+    expect(decided([strict], { limits: { decideWithinMs: 60_000, executeWithinMs: 5_000 } })).toMatchObject({
+      quorum: 3,
+      reason: 'always',
+      coolOffMs: 9_000,
+      executeWithinMs: 1_000,
+      decideWithinMs: 60_000,
+    });
+  });
+
+  it('lets nobody approve their own request unless both say so', () => {
+    const own = policy('own', { allowSelfApproval: true });
+    expect(decided([own]).allowSelfApproval).toBe(false);
+    expect(decided([own], { allowSelfApproval: true }).allowSelfApproval).toBe(true);
+  });
+
+  it('lets nobody in by escalation who could not approve under it', () => {
+    const escalating = policy('p', { escalation: { afterMs: 1, to: [personId('zhao')] } });
+    expect(decided([escalating]).escalation).toBeNull();
+  });
+
+  it('gates by itself what no policy gates, and nothing that it does not cover', () => {
+    expect(decided([])).toMatchObject({ id: 'floor', quorum: 2, floor: true });
+    expect(under([], { tools: ['bank__*'] }).evaluate(question())).toEqual({ kind: 'none' });
+    expect(under([], { when: 'args.amount > 5' }).evaluate(question({ args: { amount: 1 } }))).toEqual({
+      kind: 'none',
+    });
+  });
+
+  it('whose condition fails denies the call, whatever the policy says', () => {
+    const answer = under([policy('p')], { when: 'args.amount > 5' }).evaluate(question());
+    expect(answer).toMatchObject({ kind: 'failed', policyId: 'floor', argument: 'amount' });
+  });
+});
+
+describe('excluded', () => {
+  const people = ['li', 'wang', 'zhao'].map((id) => ({ ...PERSON, id: personId(id) }));
+  const answerTo = (excluded: string, args: JsonObject) =>
+    createPolicyEvaluator({
+      policies: [policy('p', { excluded })],
+      defaultPolicy: null,
+      floor: null,
+      people,
+    }).evaluate(question({ args }));
+
+  it('names one person, several, or nobody, by what the call says', () => {
+    const text = '{"acme": ["li"], "bolt": ["li", "wang"], "none": []}[args.payee]';
+    expect(answerTo('args.owner', { owner: 'wang' })).toMatchObject({ policy: { excludedPeople: ['wang'] } });
+    expect(answerTo(text, { payee: 'bolt' })).toMatchObject({ policy: { excludedPeople: ['li', 'wang'] } });
+    expect(answerTo(text, { payee: 'none' })).toMatchObject({ policy: { excludedPeople: [] } });
+  });
+
+  it.each([
+    ['fails', 'args.owner', {}],
+    ['names somebody unknown', 'args.owner', { owner: 'nobody' }],
+    ['names something that is no text', 'args.owner', { owner: 5 }],
+    ['names a list of something else', 'args.owners', { owners: ['li', 5] }],
+  ])('that %s denies the call', (_, excluded, args) => {
+    expect(answerTo(excluded, args)).toMatchObject({ kind: 'failed', policyId: 'p' });
   });
 });

@@ -55,6 +55,9 @@ export function pendingRequest({ policy, ...changes }: SampleChanges = {}): Pend
     createdAt: CREATED_AT,
     decideBy: new Date('2026-11-30T10:20:00Z'),
     votes: [],
+    remindedAt: null,
+    escalatedAt: null,
+    delegatedSeats: [],
     version: 1,
     ...changes,
     policy: {
@@ -81,6 +84,7 @@ export function pendingRequest({ policy, ...changes }: SampleChanges = {}): Pend
 
 export const vote = (person: PersonRef, verdict: Verdict, reason: string | null = null): Vote => ({
   person,
+  seat: person,
   verdict,
   reason,
   channel: 'pay-slack',

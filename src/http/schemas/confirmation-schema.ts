@@ -23,6 +23,10 @@ export const EXECUTION_STATUSES = [
 
 export const personSchema = z.object({ id: z.string(), name: z.string() });
 
+const standsInFor = personSchema
+  .optional()
+  .meta({ description: 'The absent person whose seat it is; there for delegates only.' });
+
 export const decisionSchema = z.object({
   status: z.enum(CONFIRMATION_STATUSES).exclude(['pending']),
   by: personSchema.nullable().optional().meta({ description: 'Who decided; left out for agent keys.' }),
@@ -64,11 +68,15 @@ export const confirmationSchema = z
     run: uuid.nullable(),
     requester: personSchema,
     policy: z.object({ id: z.string(), quorum: z.int() }),
-    approvers: z.array(personSchema).optional().meta({ description: 'Left out for agent keys.' }),
+    approvers: z
+      .array(personSchema.extend({ for: standsInFor }))
+      .optional()
+      .meta({ description: 'Who may vote now. Left out for agent keys.' }),
     votes: z
       .array(
         z.object({
           person: personSchema,
+          for: standsInFor,
           verdict: z.enum(['approve', 'reject']),
           reason: z.string().nullable(),
           channel: z.string(),

@@ -18,6 +18,8 @@ export interface SlackMessage extends MessageVersion {
   readonly ts: string;
   /** False for a message that another app posted. */
   readonly ours: boolean;
+  /** The message whose thread it is in; null for a message of its own. Broadcast replies alone are kept. */
+  readonly threadTs: string | null;
   readonly metadata: JsonObject | null;
   readonly edited: boolean;
   /** What it showed before, oldest first: a client that was not refreshed still shows one of these. */
@@ -67,9 +69,19 @@ export class SlackPlatform {
   }
 
   post(
-    message: MessageVersion & { readonly metadata: JsonObject | null; readonly ours: boolean },
+    message: MessageVersion & {
+      readonly metadata: JsonObject | null;
+      readonly ours: boolean;
+      readonly threadTs?: string | null;
+    },
   ): SlackMessage {
-    const posted: SlackMessage = { ...message, ts: this.nextTs(), edited: false, earlier: [] };
+    const posted: SlackMessage = {
+      threadTs: null,
+      ...message,
+      ts: this.nextTs(),
+      edited: false,
+      earlier: [],
+    };
     this.messages.push(posted);
     this.changed();
     return posted;

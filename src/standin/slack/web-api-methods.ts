@@ -34,7 +34,10 @@ export const WEB_API_METHODS: Readonly<Record<string, Method>> = {
     const { content, refusal } = messageContent(args);
     if (args.channel !== workspace.channel) return failed('channel_not_found');
     if (content === null) return refusal;
-    const message = workspace.platform.post({ ...content, ours: true });
+    const threadTs = typeof args.thread_ts === 'string' ? args.thread_ts : null;
+    if (threadTs !== null && !workspace.platform.messages.some(({ ts }) => ts === threadTs))
+      return failed('thread_not_found');
+    const message = workspace.platform.post({ ...content, ours: true, threadTs });
     return {
       ok: true,
       channel: workspace.channel,
@@ -115,6 +118,7 @@ export function messageAsSlackTells(message: SlackMessage, { team, appId }: Work
     app_id: message.ours ? appId : 'A0OTHER',
     team,
     ts: message.ts,
+    ...(message.threadTs === null ? {} : { thread_ts: message.threadTs }),
     text: message.text,
     blocks: message.blocks as JsonValue as JsonObject[],
     ...(message.edited ? { edited: { user: BOT.bot, ts: message.ts } } : {}),

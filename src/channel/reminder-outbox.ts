@@ -1,0 +1,32 @@
+import type { ChannelId, ConfirmationId } from '../ids.ts';
+
+/** Why there is a note under a card: time passes, or more people were asked. */
+export const REMINDER_KINDS = ['reminder', 'escalation'] as const;
+export type ReminderKind = (typeof REMINDER_KINDS)[number];
+
+/**
+ * The notes that are still to be posted under cards. One is posted at most once: `claim` puts it down as possibly in
+ * the chat before anything goes out, and only an answer that nothing arrived takes that back.
+ */
+export interface ReminderOutbox {
+  /** Takes up to `limit` notes of one channel whose requests are still open. */
+  claim(input: { readonly channel: ChannelId; readonly limit: number }): Promise<readonly DueReminder[]>;
+  record(input: { readonly id: string; readonly result: ReminderResult }): Promise<void>;
+}
+
+export interface DueReminder {
+  /** A UUID; where the platform has an idempotency key, this is it. */
+  readonly id: string;
+  readonly confirmationId: ConfirmationId;
+  readonly kind: ReminderKind;
+  /** The card under which it belongs. */
+  readonly messageId: string;
+  /** Tries that did not arrive, before this one. */
+  readonly failedAttempts: number;
+}
+
+export type ReminderResult =
+  | { readonly kind: 'sent' }
+  | { readonly kind: 'uncertain' | 'failed'; readonly error: string }
+  /** It did not arrive. */
+  | { readonly kind: 'retry'; readonly error: string; readonly retryInMs: number };

@@ -1,0 +1,43 @@
+import { type NewAuditEvent, SYSTEM_ACTOR } from '../audit/audit-event.ts';
+import type { ConfirmationRequest } from './confirmation-request.ts';
+import { subjectOf } from './decision-event.ts';
+import type { LedgerTransaction } from './ledger.ts';
+import { type DueSteps, dueSteps } from './next-step.ts';
+
+/**
+ * Does what is due on a pending request that this transaction holds: seats delegates, reminds, escalates, each with
+ * its event. Every replica may try; the first one that holds the request does it. Null: the deadline came first.
+ */
+export async function attendInside(
+  transaction: LedgerTransaction,
+  request: ConfirmationRequest,
+  now: Date,
+): Promise<ConfirmationRequest | null> {
+  const due = dueSteps(request, now);
+  const after = await transaction.takeSteps(request.id, {
+    delegatedSeats: due.seat.map(({ holder }) => holder),
+    escalate: due.escalate,
+    remind: due.remind,
+    next: due.next,
+  });
+  if (after === null) return null;
+  if (due.escalate) await transaction.queueReminders(request.id, 'escalation');
+  if (due.remind) await transaction.queueReminders(request.id, 'reminder');
+  for (const event of eventsOf(request, due)) transaction.record(event);
+  return after;
+}
+
+function* eventsOf(request: ConfirmationRequest, due: DueSteps): Iterable<NewAuditEvent> {
+  const about = { ...subjectOf(request), actor: SYSTEM_ACTOR };
+  const { escalation, quorum } = request.policy;
+  for (const { holder, delegate } of due.seat)
+    yield { kind: 'delegate.seated', ...about, data: { person: delegate.id, for: holder } };
+  if (due.escalate)
+    yield {
+      kind: 'request.escalated',
+      ...about,
+      data: { added: (escalation?.people ?? []).map(({ id }) => id), quorum },
+    };
+  if (due.remind)
+    yield { kind: 'request.reminded', ...about, data: { decideBy: request.decideBy.toISOString() } };
+}

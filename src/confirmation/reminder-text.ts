@@ -1,0 +1,67 @@
+import { cutText } from '../channel/cut-text.ts';
+import type { ReminderKind } from '../channel/reminder-outbox.ts';
+import { visibleText } from '../channel/visible-text.ts';
+import type { Locale } from '../locale.ts';
+import { approvalsOf } from './approvals.ts';
+import { type CardOfInput, cardOf } from './card-of.ts';
+import type { PersonRef } from './confirmation-request.ts';
+import { escalatedSeatsOf } from './seats.ts';
+import { zonedTime } from './zoned-time.ts';
+
+interface ReminderFacts {
+  readonly title: string;
+  readonly progress: string;
+  readonly deadline: string;
+  readonly code: string;
+}
+
+interface ReminderTexts {
+  readonly reminder: (facts: ReminderFacts) => string;
+  readonly escalation: (facts: ReminderFacts, names: readonly string[]) => string;
+}
+
+const TEXTS: Readonly<Record<Locale, ReminderTexts>> = {
+  'zh-CN': {
+    reminder: ({ title, progress, deadline, code }) =>
+      `提醒：仍在等待审批（${progress}）。${title}。截止时间 ${deadline}，核对码 ${code}。请在上方卡片中处理。`,
+    escalation: ({ title, progress, deadline, code }, names) =>
+      `已升级，增加审批人：${names.join('、')}（${progress}，所需人数不变）。${title}。截止时间 ${deadline}，核对码 ${code}。请在上方卡片中处理。`,
+  },
+  'en-US': {
+    reminder: ({ title, progress, deadline, code }) =>
+      `Reminder: still waiting for approval (${progress}). ${title}. Decide by ${deadline}, verification code ${code}. Please use the card above.`,
+    escalation: ({ title, progress, deadline, code }, names) =>
+      `Escalated, now also asked: ${names.join(', ')} (${progress}, as many approvals as before). ${title}. Decide by ${deadline}, verification code ${code}. Please use the card above.`,
+  },
+};
+
+/** In UTF-16 units. */
+const LONGEST_NAMES = 300;
+
+/** What a note under a card says; null once the request is closed, because then nobody has to be reminded. */
+export function reminderText(input: CardOfInput & { readonly kind: ReminderKind }): string | null {
+  const { request, locale, timeZone, kind } = input;
+  if (request.status !== 'pending') return null;
+  const facts: ReminderFacts = {
+    title: cardOf(input).title,
+    progress: `${approvalsOf(request).length}/${request.policy.quorum}`,
+    deadline: zonedTime(request.decideBy, timeZone),
+    code: request.verificationCode,
+  };
+  const texts = TEXTS[locale];
+  return kind === 'reminder'
+    ? texts.reminder(facts)
+    : texts.escalation(facts, namesOf(escalatedSeatsOf(request)));
+}
+
+function namesOf(people: readonly PersonRef[]): readonly string[] {
+  const names: string[] = [];
+  let length = 0;
+  for (const { name } of people) {
+    const visible = cutText(visibleText(name).text, LONGEST_NAMES).text;
+    length += visible.length;
+    if (length > LONGEST_NAMES) return [...names, '…'];
+    names.push(visible);
+  }
+  return names;
+}

@@ -1,0 +1,140 @@
+import { sql } from 'drizzle-orm';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { OutgoingReminder, SendOutcome } from '../../src/channel/channel.ts';
+import { ReminderWorker } from '../../src/channel/reminder-worker.ts';
+import { systemClock } from '../../src/clock.ts';
+import { reminderText } from '../../src/confirmation/reminder-text.ts';
+import type { Database } from '../../src/db/database.ts';
+import { createReminderOutbox } from '../../src/db/reminder-store.ts';
+import { rowsOf } from '../../src/db/rows-of.ts';
+import { type ConfirmationId, channelId } from '../../src/ids.ts';
+import { type Core, POLICY, person, startCore } from '../support/core.ts';
+import { DATABASES } from '../support/databases.ts';
+import { until } from '../support/until.ts';
+import { ScriptedChannel } from './scripted-channel.ts';
+
+const SLACK = { provider: 'slack', app: 'A0', tenant: 'T0', chat: 'C0' };
+
+/** A chat that keeps its notes, whose next answers a test can script. */
+class RemindingChannel extends ScriptedChannel {
+  readonly notes: OutgoingReminder[] = [];
+  readonly answers: SendOutcome[] = [];
+
+  async remind(note: OutgoingReminder): Promise<SendOutcome> {
+    const answer = this.answers.shift() ?? { kind: 'sent', messageId: note.messageId };
+    if (answer.kind !== 'retry') this.notes.push(note);
+    return answer;
+  }
+}
+
+describe.each(DATABASES)('reminders on $name', ({ open }) => {
+  let database: Database;
+  let core: Core;
+  let channel: RemindingChannel;
+
+  beforeAll(async () => {
+    database = await open();
+    core = startCore(database);
+  });
+  beforeEach(() => {
+    channel = new RemindingChannel(channelId('pay-slack'), SLACK);
+    core.policy = { ...POLICY, remindAfterMs: 50 };
+  });
+  afterAll(async () => {
+    core.stop();
+    await database.close();
+  });
+
+  const newWorker = () =>
+    new ReminderWorker({
+      outbox: createReminderOutbox(database),
+      channels: [channel],
+      async textOf({ confirmationId, kind, locale }) {
+        const request = await core.service.get(confirmationId);
+        return (
+          request &&
+          reminderText({ request, freeze: null, kind, locale, timeZone: 'UTC', publicUrl: 'http://gate' })
+        );
+      },
+      clock: systemClock,
+      logger: pino({ level: 'silent' }),
+      random: () => 0,
+    });
+
+  /** A request whose card stands in the chat, and whose reminder is due. */
+  const remindedRequest = async (): Promise<ConfirmationId> => {
+    const id = await core.pending();
+    await database.connection.execute(
+      sql`update deliveries set state = 'sent', message_ids = array['100.1'] where confirmation_id = ${id}`,
+    );
+    await until(async () => {
+      await core.sweeper.sweep();
+      const request = await core.service.get(id);
+      return request?.remindedAt != null || request?.escalatedAt != null;
+    });
+    return id;
+  };
+  const states = async (id: ConfirmationId) =>
+    (
+      await rowsOf<{ state: string }>(
+        database.connection,
+        sql`select r.state from reminders r join deliveries d on d.id = r.delivery_id where d.confirmation_id = ${id}`,
+      )
+    ).map(({ state }) => state);
+
+  it('are posted once under the card, however many processes run', async () => {
+    const id = await remindedRequest();
+    await Promise.all([newWorker().run(), newWorker().run(), newWorker().run()]);
+    await newWorker().run();
+    expect(channel.notes).toHaveLength(1);
+    expect(channel.notes[0]).toMatchObject({
+      messageId: '100.1',
+      text: expect.stringMatching(/^Reminder: still waiting for approval \(0\/1\)\. .*68000\.00 CNY/),
+    });
+    expect(await states(id)).toEqual(['sent']);
+  });
+
+  it('say whom an escalation added', async () => {
+    core.policy = { ...POLICY, escalation: { afterMs: 50, to: [person('voter-3')] } };
+    await remindedRequest();
+    await newWorker().run();
+    expect(channel.notes.map(({ text }) => text)).toEqual([
+      expect.stringContaining('Escalated, now also asked: voter-3 (0/1, as many approvals as before)'),
+    ]);
+  });
+
+  it('that may have arrived are not repeated, also after a crash in the middle', async () => {
+    const id = await remindedRequest();
+    channel.answers.push({ kind: 'uncertain', error: 'no answer' });
+    await newWorker().run();
+    await newWorker().run();
+    expect(channel.notes).toHaveLength(1);
+    expect(await states(id)).toEqual(['uncertain']);
+
+    const crashed = await remindedRequest();
+    await createReminderOutbox(database).claim({ channel: channel.id, limit: 10 });
+    await newWorker().run();
+    expect(channel.notes).toHaveLength(1);
+    expect(await states(crashed)).toEqual(['sending']);
+  });
+
+  it('that did not arrive are posted later', async () => {
+    const id = await remindedRequest();
+    channel.answers.push({ kind: 'retry', error: 'rate limited', retryAfterMs: 1 });
+    await newWorker().run();
+    expect(await states(id)).toEqual(['queued']);
+    await database.connection.execute(
+      sql`update reminders set next_attempt_at = now() where state = 'queued'`,
+    );
+    await newWorker().run();
+    expect(await states(id)).toEqual(['sent']);
+  });
+
+  it('of a request that was closed meanwhile are not posted', async () => {
+    const id = await remindedRequest();
+    await core.service.cancel({ id, actor: { type: 'system' }, reason: null });
+    await newWorker().run();
+    expect(channel.notes).toEqual([]);
+  });
+});
