@@ -456,7 +456,7 @@ describe.each(['pglite', 'postgres'])('runs on %s', (database) => {
         async () =>
           (await world.gate.confirmation(String(id), keys.liWei)).body.execution.status === 'unknown',
       );
-      expect((await world.gate.run(run.id, keys.agent)).body.status).toBe('waiting');
+      await until(async () => (await world.gate.run(run.id, keys.agent)).body.status === 'waiting');
       await until(
         async () => {
           const answer = await world.gate.call('POST', `/v1/confirmations/${id}/settlement`, {
