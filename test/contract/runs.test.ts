@@ -261,7 +261,7 @@ describe.each(['pglite', 'postgres'])('runs on %s', (database) => {
         });
         return answer.status === 200 ? answer : undefined;
       },
-      { deadlineMs: 20_000 },
+      { deadlineMs: 40_000 },
     );
     expect(settled.status).toBe(200);
     expect((await world.gate.confirmation(String(id), keys.liWei)).body.execution.status).toBe('succeeded');
@@ -465,7 +465,7 @@ describe.each(['pglite', 'postgres'])('runs on %s', (database) => {
           });
           return answer.status === 200;
         },
-        { deadlineMs: 20_000 },
+        { deadlineMs: 40_000 },
       );
       const done = await finished(run);
       expect(done.status).toBe('succeeded');
