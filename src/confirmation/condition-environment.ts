@@ -36,30 +36,58 @@ const shared = new Environment({
   .registerType('decimal', { ctor: ExactDecimal, fields: {} })
   .registerType('money', { ctor: Money, fields: {} });
 
-shared
-  // Both take anything, so that their failure names the parameter; what cannot be right is refused before.
-  .registerFunction('decimal(dyn): decimal', (value: unknown) => ExactDecimal.from(value, 0), sync)
-  .registerFunction(
-    'money(dyn, dyn): money',
-    (amount: unknown, code: unknown) => Money.from(amount, code),
-    sync,
-  )
-  .registerOperator('decimal + decimal', (a: ExactDecimal, b: ExactDecimal) => a.plus(b))
-  .registerOperator('decimal - decimal', (a: ExactDecimal, b: ExactDecimal) => a.minus(b))
-  .registerOperator('decimal * decimal', (a: ExactDecimal, b: ExactDecimal) => a.times(b))
-  .registerOperator('decimal / decimal', (a: ExactDecimal, b: ExactDecimal) => a.dividedBy(b))
-  .registerOperator('-decimal', (a: ExactDecimal) => a.negated())
-  .registerOperator('money + money', (a: Money, b: Money) => a.plus(b))
-  .registerOperator('money - money', (a: Money, b: Money) => a.minus(b))
-  .registerOperator('money * decimal', (a: Money, b: ExactDecimal) => a.times(b));
-type Ordered = { compare(other: Ordered): number; equals(other: Ordered): boolean };
-for (const type of ['decimal', 'money']) {
-  shared
-    .registerOperator(`${type} == ${type}`, (a: Ordered, b: Ordered) => a.equals(b))
-    .registerOperator(`${type} < ${type}`, (a: Ordered, b: Ordered) => a.compare(b) < 0)
-    .registerOperator(`${type} <= ${type}`, (a: Ordered, b: Ordered) => a.compare(b) <= 0)
-    .registerOperator(`${type} > ${type}`, (a: Ordered, b: Ordered) => a.compare(b) > 0)
-    .registerOperator(`${type} >= ${type}`, (a: Ordered, b: Ordered) => a.compare(b) >= 0);
+/** What operations on exact numbers cost at worst, with as many digits as they may have. */
+const STEPS = { read: 100, add: 50, compare: 50, multiply: 300, divide: 2_500 } as const;
+
+interface Ordered {
+  compare(other: Ordered): number;
+  equals(other: Ordered): boolean;
+}
+
+function registerExactNumbers(environment: Environment, budget: ConditionBudget): void {
+  const operator = <Left, Right>(
+    signature: string,
+    cost: keyof typeof STEPS,
+    apply: (left: Left, right: Right) => unknown,
+  ): void => {
+    environment.registerOperator(signature, (left: Left, right: Right) => {
+      budget.charge(STEPS[cost]);
+      return apply(left, right);
+    });
+  };
+  // Both functions take anything, so that their failure names the parameter; what cannot be right is refused before.
+  environment
+    .registerFunction(
+      'decimal(dyn): decimal',
+      (value: unknown) => {
+        budget.charge(STEPS.read);
+        return ExactDecimal.from(value, 0);
+      },
+      sync,
+    )
+    .registerFunction(
+      'money(dyn, dyn): money',
+      (amount: unknown, code: unknown) => {
+        budget.charge(STEPS.read);
+        return Money.from(amount, code);
+      },
+      sync,
+    );
+  operator('decimal + decimal', 'add', (a: ExactDecimal, b: ExactDecimal) => a.plus(b));
+  operator('decimal - decimal', 'add', (a: ExactDecimal, b: ExactDecimal) => a.minus(b));
+  operator('decimal * decimal', 'multiply', (a: ExactDecimal, b: ExactDecimal) => a.times(b));
+  operator('decimal / decimal', 'divide', (a: ExactDecimal, b: ExactDecimal) => a.dividedBy(b));
+  operator('-decimal', 'add', (a: ExactDecimal) => a.negated());
+  operator('money + money', 'add', (a: Money, b: Money) => a.plus(b));
+  operator('money - money', 'add', (a: Money, b: Money) => a.minus(b));
+  operator('money * decimal', 'multiply', (a: Money, b: ExactDecimal) => a.times(b));
+  for (const type of ['decimal', 'money']) {
+    operator(`${type} == ${type}`, 'compare', (a: Ordered, b: Ordered) => a.equals(b));
+    operator(`${type} < ${type}`, 'compare', (a: Ordered, b: Ordered) => a.compare(b) < 0);
+    operator(`${type} <= ${type}`, 'compare', (a: Ordered, b: Ordered) => a.compare(b) <= 0);
+    operator(`${type} > ${type}`, 'compare', (a: Ordered, b: Ordered) => a.compare(b) > 0);
+    operator(`${type} >= ${type}`, 'compare', (a: Ordered, b: Ordered) => a.compare(b) >= 0);
+  }
 }
 
 /**
@@ -74,8 +102,9 @@ export function createConditionEnvironment(
     budget.charge(lengthOf(elements) * Number(stepsPerElement));
     return elements;
   };
-  return shared
-    .clone()
+  const environment = shared.clone();
+  registerExactNumbers(environment, budget);
+  return environment
     .registerFunction(`${BOUNDED.range}(list<V>, int): list<V>`, range, sync)
     .registerFunction(`${BOUNDED.range}(map<K, V>, int): map<K, V>`, range, sync)
     .registerFunction(
