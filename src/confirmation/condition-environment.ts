@@ -36,22 +36,34 @@ const shared = new Environment({
   .registerType('decimal', { ctor: ExactDecimal, fields: {} })
   .registerType('money', { ctor: Money, fields: {} });
 
-/** What operations on exact numbers cost at worst, with as many digits as they may have. */
-const STEPS = { read: 100, add: 50, compare: 50, multiply: 300, divide: 2_500 } as const;
+/** What an operation on exact numbers costs, by their lengths in words. A quotient is worked out to all its digits. */
+const STEPS = {
+  add: (a: Exact, b: Exact) => 40 + 4 * (a.words + b.words),
+  compare: (a: Exact, b: Exact) => 40 + a.words + b.words,
+  multiply: (a: Exact, b: Exact) => 80 + 2 * a.words * b.words,
+  divide: (_: Exact, b: Exact) => 2_000 + 400 * b.words,
+} as const;
 
-interface Ordered {
+interface Exact {
+  readonly words: number;
+}
+
+interface Ordered extends Exact {
   compare(other: Ordered): number;
   equals(other: Ordered): boolean;
 }
 
+/** Of a text; what is no text is refused at once. */
+const stepsToRead = (value: unknown): number => 60 + (typeof value === 'string' ? 4 * value.length : 0);
+
 function registerExactNumbers(environment: Environment, budget: ConditionBudget): void {
-  const operator = <Left, Right>(
+  const operator = <Left extends Exact, Right extends Exact>(
     signature: string,
     cost: keyof typeof STEPS,
     apply: (left: Left, right: Right) => unknown,
   ): void => {
     environment.registerOperator(signature, (left: Left, right: Right) => {
-      budget.charge(STEPS[cost]);
+      budget.charge(STEPS[cost](left, right));
       return apply(left, right);
     });
   };
@@ -60,7 +72,7 @@ function registerExactNumbers(environment: Environment, budget: ConditionBudget)
     .registerFunction(
       'decimal(dyn): decimal',
       (value: unknown) => {
-        budget.charge(STEPS.read);
+        budget.charge(stepsToRead(value));
         return ExactDecimal.from(value, 0);
       },
       sync,
@@ -68,7 +80,7 @@ function registerExactNumbers(environment: Environment, budget: ConditionBudget)
     .registerFunction(
       'money(dyn, dyn): money',
       (amount: unknown, code: unknown) => {
-        budget.charge(STEPS.read);
+        budget.charge(stepsToRead(amount));
         return Money.from(amount, code);
       },
       sync,
@@ -77,7 +89,10 @@ function registerExactNumbers(environment: Environment, budget: ConditionBudget)
   operator('decimal - decimal', 'add', (a: ExactDecimal, b: ExactDecimal) => a.minus(b));
   operator('decimal * decimal', 'multiply', (a: ExactDecimal, b: ExactDecimal) => a.times(b));
   operator('decimal / decimal', 'divide', (a: ExactDecimal, b: ExactDecimal) => a.dividedBy(b));
-  operator('-decimal', 'add', (a: ExactDecimal) => a.negated());
+  environment.registerOperator('-decimal', (a: ExactDecimal) => {
+    budget.charge(STEPS.compare(a, a));
+    return a.negated();
+  });
   operator('money + money', 'add', (a: Money, b: Money) => a.plus(b));
   operator('money - money', 'add', (a: Money, b: Money) => a.minus(b));
   operator('money * decimal', 'multiply', (a: Money, b: ExactDecimal) => a.times(b));
