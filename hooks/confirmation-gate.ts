@@ -28,8 +28,8 @@ export class ConfirmationGateHook extends GateHook {
     this.#confirmationForAll = settings.confirmationForAll;
   }
 
-  async execute(context: HookContext): Promise<PreToolUseResult> {
-    const answer = await this.#gate.ask({ context, confirmationForAll: this.#confirmationForAll });
+  async execute(context: HookContext, signal: AbortSignal): Promise<PreToolUseResult> {
+    const answer = await this.#gate.ask({ context, confirmationForAll: this.#confirmationForAll, signal });
     switch (answer.kind) {
       case 'not-needed':
         return { allow: true };

@@ -68,7 +68,12 @@ export async function startService(input: {
   const database = await prepareDatabase(config, logger, metrics.listener);
   const started: { stop(): Promise<void> | void }[] = [{ stop: () => database.close() }];
   const stopAll = async () => {
-    for (const part of started.splice(0).reverse()) await part.stop();
+    for (const part of started.splice(0).reverse()) {
+      // One part that cannot stop in order keeps none of the others, nor the process, from ending.
+      await (async () => part.stop())().catch((error: unknown) =>
+        logger.error({ err: error }, 'a part could not be stopped in order'),
+      );
+    }
   };
   try {
     const service = await assemble({ config, logger, clock, metrics, database, started });

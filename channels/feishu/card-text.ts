@@ -1,3 +1,4 @@
+import { cutText } from '../../src/channel/cut-text.ts';
 import type { Locale } from '../../src/locale.ts';
 
 /** The few words that only a Feishu card needs; everything else comes with the card. */
@@ -32,6 +33,7 @@ export const cardText: Readonly<Record<Locale, CardText>> = {
   },
 };
 
+/** Counts code points, and cuts between characters: half an emoji or half of an escape would hide something again. */
 function cutWith(text: string, maxCharacters: number, mark: (missing: number) => string): string {
   let characters = 0;
   let kept = text.length;
@@ -39,5 +41,7 @@ function cutWith(text: string, maxCharacters: number, mark: (missing: number) =>
     if (characters === maxCharacters) kept = at;
     characters += 1;
   }
-  return characters <= maxCharacters ? text : text.slice(0, kept) + mark(characters - maxCharacters);
+  if (characters <= maxCharacters) return text;
+  const head = cutText(text, kept).text;
+  return head + mark(characters - [...head].length);
 }

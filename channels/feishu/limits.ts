@@ -13,7 +13,7 @@ export const MAX_API_ANSWER_BYTES = 1024 * 1024;
 export const MAX_REASON_LENGTH = 1000;
 
 /** "A card message's request body may be at most 30 KB": counted strictly, in thousands. */
-const MAX_REQUEST_BYTES = 30_000;
+export const MAX_REQUEST_BYTES = 30_000;
 /** Elements of a JSON 2.0 card, where each object with a `tag` counts, texts included. */
 const MAX_ELEMENTS = 200;
 /** Stands for the `uuid` of a request, which is not known while a card is drawn. */

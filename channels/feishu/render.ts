@@ -3,7 +3,7 @@ import type { JsonObject } from '../../src/json.ts';
 import type { Verdict } from '../../src/verdict.ts';
 import { reasonRequired } from '../../src/verdict.ts';
 import { type CardText, cardText } from './card-text.ts';
-import { fitsMessage, MAX_REASON_LENGTH } from './limits.ts';
+import { fitsMessage, MAX_REASON_LENGTH, MAX_REQUEST_BYTES } from './limits.ts';
 
 /** The input of the reason form. */
 export const REASON_FIELD = 'reason';
@@ -26,13 +26,21 @@ export function renderCard(input: {
   /** `oc_…`; counts towards the size of the request. */
   readonly chat: string;
 }): RenderedCard {
-  for (const detail of [...DETAILS, ...DETAILS_WITHOUT_DECISIVE]) {
+  const details = mayFitWhole(input.card)
+    ? [...DETAILS, ...DETAILS_WITHOUT_DECISIVE]
+    : DETAILS_WITHOUT_DECISIVE;
+  for (const detail of details) {
     const drawn = draw(input.card, input.token, detail);
     if (fitsMessage(drawn, input.chat))
       return { payload: JSON.stringify(drawn), decisiveShown: detail.decisive === 'whole' };
   }
   throw new Error(`The card of request ${input.card.confirmationId} does not fit a Feishu message`);
 }
+
+/** False where what decides is longer than a whole message: nothing is drawn then only to be thrown away. */
+const mayFitWhole = (card: Card): boolean =>
+  card.lines.reduce((sum, { decisive, value }) => sum + (decisive ? value.length : 0), 0) <=
+  MAX_REQUEST_BYTES;
 
 /** How much of a card is drawn; lengths in code points. */
 interface Detail {

@@ -1,19 +1,43 @@
-import { Ajv, type ErrorObject } from 'ajv';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { JsonObject } from '../json.ts';
 import type { ArgumentsCheck } from './tool.ts';
 
 // Nothing is coerced, filled in or removed: what was approved is what the model said, to the letter.
-const ajv = new Ajv({ strict: false, logger: false, ownProperties: true });
+const OPTIONS = { strict: false, logger: false, ownProperties: true } as const;
+const draft07 = new Ajv(OPTIONS);
+const draft2020 = new Ajv2020(OPTIONS);
 
-/** Compiles a tool's schema once. Throws where it is no JSON Schema: a fault of the configuration. */
+/**
+ * Compiles a tool's schema once, in the dialect that `$schema` names: 2020-12 where it names none, as tools are
+ * described today. Throws where it is no JSON Schema, or one of a dialect whose keywords would be passed over in
+ * silence: a fault of the configuration.
+ */
 export function compileArguments(parameters: JsonObject): (args: JsonObject) => ArgumentsCheck {
-  const { $schema: _dialect, $id: _id, ...schema } = parameters;
-  const check = ajv.compile(schema);
+  const { $schema: dialect, $id: _id, ...schema } = parameters;
+  const check = compileIn(dialect, schema);
   return (args) => {
     if (check(args)) return { kind: 'valid' };
     return { kind: 'invalid', message: describeError(check.errors?.[0]) };
   };
 }
+
+function compileIn(dialect: unknown, schema: JsonObject): ValidateFunction {
+  if (dialect === undefined || isDialect(dialect, 'https://json-schema.org/draft/2020-12/schema')) {
+    return compileOnce(draft2020, schema);
+  }
+  if (isDialect(dialect, 'http://json-schema.org/draft-07/schema')) return compileOnce(draft07, schema);
+  throw new Error(`$schema is ${JSON.stringify(dialect)}; known are draft-07 and 2020-12`);
+}
+
+/** The compiler keeps every schema that it ever saw, and each run of an agent with delegates brings one. */
+function compileOnce(compiler: Ajv | Ajv2020, schema: JsonObject): ValidateFunction {
+  const check = compiler.compile(schema);
+  compiler.removeSchema(schema);
+  return check;
+}
+
+const isDialect = (dialect: unknown, uri: string): boolean => dialect === uri || dialect === `${uri}#`;
 
 function describeError(error: ErrorObject | undefined): string {
   if (!error) return 'The arguments do not fit the schema of the tool.';

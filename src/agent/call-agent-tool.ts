@@ -24,8 +24,6 @@ export interface DelegatePorts {
   }): Promise<RunId>;
   cancel(run: RunId): Promise<unknown>;
   readonly log: Pick<InvocationLog, 'delegateWaiting'>;
-  /** The calling run's. */
-  readonly signal: AbortSignal;
 }
 
 /**
@@ -53,27 +51,35 @@ export const callAgentTool = (delegates: readonly AgentId[], ports: DelegatePort
 };
 
 async function runDelegate(
-  { args, invocationId }: ToolExecution,
+  { args, invocationId, unwanted }: ToolExecution,
   ports: DelegatePorts,
 ): Promise<ToolOutcome> {
-  let child: RunId;
+  let child: RunId | null;
   try {
-    child =
-      (await ports.store.childOf(invocationId)) ??
-      (await ports.startChild({
-        invocation: invocationId,
-        agent: String(args.agent) as AgentId,
-        input: String(args.input),
-      }));
+    child = await ports.store.childOf(invocationId);
+    if (child === null && unwanted.aborted) {
+      throwIfSuspended(unwanted);
+      return { kind: 'failed', code: 'cancelled', message: 'The other agent was not started.', result: null };
+    }
+    child ??= await ports.startChild({
+      invocation: invocationId,
+      agent: String(args.agent) as AgentId,
+      input: String(args.input),
+    });
   } catch (error) {
     if (!(error instanceof CountersignError)) throw error;
     return { kind: 'failed', code: error.code, message: error.message, result: null };
   }
-  await followToEnd(child, invocationId, ports);
+  await followToEnd(child, invocationId, unwanted, ports);
   return outcomeOf(child, ports);
 }
 
-async function followToEnd(child: RunId, invocation: InvocationId, ports: DelegatePorts): Promise<void> {
+async function followToEnd(
+  child: RunId,
+  invocation: InvocationId,
+  unwanted: AbortSignal,
+  ports: DelegatePorts,
+): Promise<void> {
   const subscription = ports.watcher.subscribe(child);
   let shownWaiting = false;
   let cancelled = false;
@@ -86,12 +92,12 @@ async function followToEnd(child: RunId, invocation: InvocationId, ports: Delega
         await ports.log.delegateWaiting({ id: invocation, waiting });
         shownWaiting = waiting;
       }
-      throwIfSuspended(ports.signal);
-      if (ports.signal.aborted && !cancelled) {
+      throwIfSuspended(unwanted);
+      if (unwanted.aborted && !cancelled) {
         cancelled = true;
         await ports.cancel(child);
       }
-      await subscription.changed(cancelled ? new AbortController().signal : ports.signal);
+      await subscription.changed(cancelled ? new AbortController().signal : unwanted);
     }
   } finally {
     subscription.close();

@@ -10,7 +10,7 @@ const toolCall = z.object({
   function: z
     .object({
       name: z.string().catch(''),
-      arguments: z.unknown(),
+      arguments: z.unknown().optional(),
     })
     .nullish()
     .catch(null),
@@ -21,7 +21,7 @@ const completion = z.object({
     .array(
       z.object({
         message: z.object({
-          content: z.unknown(),
+          content: z.unknown().optional(),
           tool_calls: z
             .array(toolCall.catch({ id: null, function: null }))
             .nullish()
@@ -32,11 +32,19 @@ const completion = z.object({
     .min(1),
 });
 
+/** More calls than this in one turn are a model gone wrong; each would cost rows, and may cost a person's attention. */
+const MOST_CALLS = 200;
+
 export function parseChatCompletion(body: unknown): ModelAnswer {
   const parsed = completion.safeParse(body);
   const message = parsed.success ? parsed.data.choices[0]?.message : undefined;
   if (!message) {
     return { kind: 'failed', message: 'The answer of the model holds no message.' };
+  }
+  const calls = message.tool_calls?.length ?? 0;
+  if (calls > MOST_CALLS) {
+    const what = `The model asked for ${calls} calls in one turn; the limit is ${MOST_CALLS}, and none of them ran.`;
+    return { kind: 'failed', message: what };
   }
   return {
     kind: 'answered',

@@ -5,13 +5,14 @@ import type { ConfirmationService } from '../confirmation/confirmation-service.t
 import { newEventId } from '../ids.ts';
 import { AgentDirectory, type HookSources } from './agent-directory.ts';
 import { createCallAuthorizer } from './authorize-call.ts';
+import { giveUpRun } from './give-up-run.ts';
 import type { AgentLogger } from './invoke-ports.ts';
 import { RunPool } from './run-pool.ts';
 import type { CallAuthorizer, RunService } from './run-service.ts';
 import type { RunSignals, RunStore, SessionStore } from './run-store.ts';
 import { RunWatcher } from './run-watcher.ts';
-import { type RunWorkerPorts, withdrawOpen, workThrough } from './run-worker.ts';
-import { Runs, recordRun } from './runs.ts';
+import { type RunWorkerPorts, workThrough } from './run-worker.ts';
+import { Runs } from './runs.ts';
 import type { ToolCatalog } from './tool-catalog.ts';
 
 export interface AgentEnginePorts extends HookSources {
@@ -53,16 +54,9 @@ export function createAgentEngine(ports: AgentEnginePorts): AgentEngine {
     logger,
     exclusive: ports.exclusive,
     work: (record, stop) => workThrough(record, stop, workerPorts),
-    abandon: (record) => withdrawOpen(record, workerPorts),
-    onFinished: async (record, { status, error }) => {
-      const run = await store.find(record.run);
-      await recordRun(audit, 'run.finished', record.run, run?.agent ?? '', {
-        status,
-        code: error?.code ?? null,
-      });
-    },
+    abandon: (record) => giveUpRun(record, workerPorts),
   });
-  const runs = new Runs({ config, agents, store, pool, watcher, audit, clock });
+  const runs = new Runs({ config, agents, store, pool, watcher, clock });
   const workerPorts: RunWorkerPorts = {
     organization: config.organization,
     agents,

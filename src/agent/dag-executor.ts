@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { newInvocationId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { CALL_AGENT } from './call-agent-definition.ts';
@@ -58,6 +59,8 @@ class PlanRun {
     this.#settlementOf = settlementOf;
     this.#work = work;
     this.#signal = AbortSignal.any([work.scope.signal, this.#failed.signal]);
+    // Each node that waits listens.
+    setMaxListeners(0, this.#signal, this.#failed.signal);
   }
 
   async finish(): Promise<RunEnd> {

@@ -1,10 +1,10 @@
-import type { AuditKind } from '../audit/audit-event.ts';
 import { type Clock, sleep } from '../clock.ts';
 import { ERRORS, type ErrorCode } from '../errors.ts';
 import { dispatchPostToolUse } from '../hook/dispatch-post-tool-use.ts';
 import { dispatchToolSettled } from '../hook/dispatch-tool-settled.ts';
 import type { SideEffect } from '../hook/side-effect.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonValue } from '../json.ts';
+import { callEndedEvent } from './call-audit.ts';
 import {
   type CallScope,
   digestOfCall,
@@ -57,7 +57,6 @@ export function endBlocked(
     error: { code: blocked.code, message: blocked.message },
     result: null,
     view: blockedObservation(blocked),
-    kind: 'call.denied',
   });
 }
 
@@ -68,7 +67,6 @@ export function endStubbed(call: OpenCall, scope: CallScope, ports: InvokePorts)
     error: null,
     result: null,
     view: stubbedObservation(),
-    kind: 'tool.stubbed',
   });
 }
 
@@ -90,7 +88,7 @@ export async function endExecuted(
   }
   const { view, sideEffects } = await viewOf(call, outcome, scope, ports);
   const seen: OpenCall = { ...call, sideEffects: [...call.sideEffects, ...sideEffects] };
-  return end(seen, scope, ports, { ...outcome, view, kind: 'tool.executed' });
+  return end(seen, scope, ports, { ...outcome, view });
 }
 
 async function recordReceipt(
@@ -153,42 +151,19 @@ async function end(
     readonly error: InvocationError | null;
     readonly result: JsonValue;
     readonly view: string;
-    readonly kind: Extract<AuditKind, 'call.denied' | 'tool.stubbed' | 'tool.executed'>;
   },
 ): Promise<SettledCall> {
   const { status, error, view } = ending;
-  const argsDigest = call.tool === null ? null : digestOfCall(call, scope);
+  const code = error?.code ?? null;
   const durationMs = Math.max(0, Math.round(ports.clock.monotonic() - call.startedAtMs));
-  const data: JsonObject = {
-    invocation: call.id,
-    tool: call.toolName,
-    toolVersion: call.tool?.version ?? null,
-    argsDigest,
-    status,
-    code: error?.code ?? null,
-    durationMs,
-    evaluation: scope.evaluation,
-  };
-  await insist(ports.clock, () =>
-    ports.audit.record({
-      kind: ending.kind,
-      confirmation: call.confirmation,
-      run: scope.run,
-      actor: { type: 'agent', id: scope.agent, name: scope.agent },
-      data,
-    }),
-  );
+  const event = callEndedEvent(call, scope, { status, code, durationMs });
   const { id, confirmation, sideEffects } = call;
-  await scope.log.settled({ id, status, error, confirmation, view, sideEffects });
-  await observe(call, scope, ports, { status, code: error?.code ?? null, durationMs, argsDigest });
-  return {
-    id: call.id,
-    status,
-    code: error?.code ?? null,
-    view,
-    result: ending.result,
-    confirmation: call.confirmation,
-  };
+  await insist(ports.clock, () =>
+    scope.log.settled({ id, status, error, confirmation, view, sideEffects, event }),
+  );
+  const argsDigest = call.tool === null ? null : digestOfCall(call, scope);
+  await observe(call, scope, ports, { status, code, durationMs, argsDigest });
+  return { id, status, code, view, result: ending.result, confirmation };
 }
 
 /** Observers steer nothing: not even by failing. */

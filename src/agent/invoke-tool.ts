@@ -175,19 +175,39 @@ export async function run(
     const code = inTime ? 'cancelled' : 'lapsed';
     return endBlocked(call, blockedBy(code, BLOCK_MESSAGES[code]), scope, ports);
   }
-  const outcome = await execute(call, tool, ports);
+  return send(call, tool, scope, ports);
+}
+
+/** Executes a call that is noted as executing, and brings it to its end. A tool that joins may be called so again. */
+export async function send(
+  call: OpenCall,
+  tool: Tool,
+  scope: CallScope,
+  ports: InvokePorts,
+): Promise<SettledCall> {
+  const outcome = await execute(call, tool, scope.signal, ports);
   return endExecuted(call, executedOutcomeOf(outcome), scope, ports);
 }
 
 /** The only place that calls a tool. Throws only for a tool that can be joined again: a delegate's run. */
-async function execute(call: OpenCall, tool: Tool, { clock, logger }: InvokePorts): Promise<ToolOutcome> {
+async function execute(
+  call: OpenCall,
+  tool: Tool,
+  unwanted: AbortSignal,
+  { clock, logger }: InvokePorts,
+): Promise<ToolOutcome> {
   const time = new AbortController();
   const cancelTimer =
     tool.timeoutMs === null
       ? () => {}
       : clock.setTimer(tool.timeoutMs, () => time.abort(new Error('timed out')));
   try {
-    const execution = tool.execute({ args: call.args, invocationId: call.id, signal: time.signal });
+    const execution = tool.execute({
+      args: call.args,
+      invocationId: call.id,
+      signal: time.signal,
+      unwanted,
+    });
     return await Promise.race([execution, timedOut(time.signal, clock)]);
   } catch (error) {
     // It can be joined again, so whatever broke our waiting says nothing about it.

@@ -32,14 +32,19 @@ export function createOpenAiModel(config: ModelConfig, clock: Clock): Model {
   return {
     async complete({ messages, tools, signal }) {
       for (let attempt = 1; ; attempt += 1) {
+        // The client never takes its listener off a signal again: each attempt has one of its own.
+        const attemptOver = new AbortController();
+        const stop = () => attemptOver.abort(signal.reason);
+        signal.addEventListener('abort', stop, { once: true });
         try {
+          signal.throwIfAborted();
           const completion: unknown = await client.chat.completions.create(
             {
               model: config.model,
               messages: messages.map(toWire),
               ...(tools.length > 0 && { tools: tools.map(toolToWire) }),
             },
-            { signal },
+            { signal: attemptOver.signal },
           );
           return parseChatCompletion(completion);
         } catch (error) {
@@ -49,6 +54,8 @@ export function createOpenAiModel(config: ModelConfig, clock: Clock): Model {
             return { kind: 'failed', message: `${failure.message} (attempt ${attempt} of ${MAX_ATTEMPTS}).` };
           }
           await sleep(clock, failure.retryAfterMs ?? backOffMs(attempt), signal);
+        } finally {
+          signal.removeEventListener('abort', stop);
         }
       }
     },

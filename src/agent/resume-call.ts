@@ -3,7 +3,7 @@ import type { CallScope, OpenCall, ProposedCall, SettledCall } from './call-scop
 import { type ExecutedOutcome, endBlocked, endExecuted } from './end-call.ts';
 import { endSpent } from './end-spent.ts';
 import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
-import { judge, openCall, run, runOnceApproved } from './invoke-tool.ts';
+import { judge, openCall, runOnceApproved, send } from './invoke-tool.ts';
 import type { StoredInvocation } from './run-record.ts';
 
 /**
@@ -30,7 +30,8 @@ export async function resumeCall(
     case 'executed':
       return endExecuted(call, outcomeBefore(stored), scope, ports);
     case 'executing':
-      if (call.tool?.joinsRunning) return run(call, call.tool, null, scope, ports);
+      // Also where the run was cancelled meanwhile: the delegate's run is then stopped, not forgotten.
+      if (call.tool?.joinsRunning) return send(call, call.tool, scope, ports);
       return endSpent(call, stored, scope, ports);
     case 'waiting':
       return waitAgain(call, scope, ports);

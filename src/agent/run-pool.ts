@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Clock } from '../clock.ts';
 import type { RunId } from '../ids.ts';
 import { failedRun } from './executor.ts';
@@ -30,7 +31,6 @@ export class RunPool {
   readonly #logger: AgentLogger;
   readonly #work: (record: RunRecord, stop: AbortController) => Promise<RunEnd>;
   readonly #abandon: (record: RunRecord) => Promise<void>;
-  readonly #onFinished: (record: RunRecord, end: RunEnd) => Promise<void>;
   /** Nobody else can have the database open: every other process is dead. */
   readonly #exclusive: boolean;
   readonly #active = new Map<RunId, ActiveRun>();
@@ -48,9 +48,8 @@ export class RunPool {
     readonly logger: AgentLogger;
     readonly exclusive: boolean;
     readonly work: (record: RunRecord, stop: AbortController) => Promise<RunEnd>;
-    /** Withdraws what a run that will not go on still asks of people. */
+    /** Brings the open calls of a run that will not go on to their ends. */
     readonly abandon: (record: RunRecord) => Promise<void>;
-    readonly onFinished: (record: RunRecord, end: RunEnd) => Promise<void>;
   }) {
     this.#owner = input.owner;
     this.#store = input.store;
@@ -59,7 +58,6 @@ export class RunPool {
     this.#exclusive = input.exclusive;
     this.#work = input.work;
     this.#abandon = input.abandon;
-    this.#onFinished = input.onFinished;
   }
 
   get owner(): string {
@@ -111,6 +109,8 @@ export class RunPool {
       return;
     }
     const stop = new AbortController();
+    // Each call that waits listens, and a turn may hold many.
+    setMaxListeners(0, stop.signal);
     if (this.#stopping) stop.abort(new RunStop('suspended'));
     const record = this.#store.record(lease);
     const done = this.#workOn(record, stop).finally(() => this.#active.delete(lease.run));
@@ -124,18 +124,9 @@ export class RunPool {
 
   async #workOn(record: RunRecord, stop: AbortController): Promise<void> {
     try {
-      await this.#finish(record, await this.#work(record, stop));
+      await record.finish(await this.#work(record, stop));
     } catch (error) {
       await this.#leave(record, stop, error);
-    }
-  }
-
-  async #finish(record: RunRecord, end: RunEnd): Promise<void> {
-    await record.finish(end);
-    try {
-      await this.#onFinished(record, end);
-    } catch (error) {
-      this.#logger.error({ err: error, run: record.run }, 'the end of a run is not on the audit log');
     }
   }
 
@@ -144,7 +135,7 @@ export class RunPool {
     if (error instanceof LeaseLost) return;
     try {
       if (error instanceof RunStop && error.kind === 'cancelled') {
-        await this.#finish(record, { status: 'cancelled', output: null, error: null });
+        await record.finish({ status: 'cancelled', output: null, error: null });
         return;
       }
       if (error instanceof RunStop && this.#stopping) {
@@ -166,8 +157,7 @@ export class RunPool {
       return;
     }
     await this.#abandon(record);
-    await this.#finish(
-      record,
+    await record.finish(
       failedRun('interrupted', `The service met a fault ${MAX_FAULTS} times while it worked on this run.`),
     );
   }

@@ -1,3 +1,4 @@
+import type { NewAuditEvent } from '../audit/audit-event.ts';
 import type { SideEffect } from '../hook/side-effect.ts';
 import type { ConfirmationId, InvocationId, RunId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
@@ -28,6 +29,7 @@ export interface RunRecord extends InvocationLog {
     readonly status: 'succeeded' | 'failed';
     readonly error: InvocationError | null;
   }): Promise<void>;
+  /** Ends the run, with its audit event. */
   finish(end: RunEnd): Promise<void>;
   /** How many faults workers met on this run so far. */
   faults(): Promise<number>;
@@ -77,6 +79,8 @@ export interface InvocationLog {
     readonly confirmation: ConfirmationId | null;
     readonly view: string;
     readonly sideEffects: readonly SideEffect[];
+    /** Goes on the audit log with it, or neither is written. */
+    readonly event: NewAuditEvent;
   }): Promise<void>;
   /** The request that the gate stored for this invocation, where a crash kept us from noting it. */
   confirmationOf(id: InvocationId): Promise<ConfirmationId | null>;

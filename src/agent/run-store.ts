@@ -30,7 +30,7 @@ export interface RunLease {
 }
 
 export interface RunStore {
-  /** Stores a run with its first event, leased to `owner`. For a delegate's run that exists already: null. */
+  /** Stores a run with its first event and its audit event, leased to `owner`. For a delegate's run that exists already: null. */
   create(facts: RunFacts, owner: string): Promise<RunLease | null>;
   find(id: RunId): Promise<Run | null>;
   statusOf(id: RunId): Promise<Run['status'] | null>;

@@ -7,9 +7,9 @@ import { callAgentTool } from './call-agent-tool.ts';
 import type { CallScope } from './call-scope.ts';
 import { DagExecutor } from './dag-executor.ts';
 import { type Executor, failedRun } from './executor.ts';
-import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
+import { giveUpRun } from './give-up-run.ts';
+import type { InvokePorts } from './invoke-ports.ts';
 import { invokeTool } from './invoke-tool.ts';
-import { BLOCK_MESSAGES, blockedObservation } from './observation.ts';
 import { ReactExecutor } from './react-executor.ts';
 import { resumeCall } from './resume-call.ts';
 import { LeaseLost, type RunEnd, type RunRecord } from './run-record.ts';
@@ -52,12 +52,13 @@ export async function workThrough(
   if (progress.cancelRequested) stop.abort(new RunStop('cancelled'));
   const setup = ports.agents.find(progress.facts.agent);
   if (setup === null) {
-    await withdrawOpen(record, ports);
+    await giveUpRun(record, ports);
     return failedRun('agent_unavailable', `The agent "${progress.facts.agent}" cannot be set up.`);
   }
   const scope = scopeOf(progress.facts, setup, record, stop.signal, ports);
   const executor = executorFor(progress.facts, setup, scope, ports);
   if (executor === null) {
+    await giveUpRun(record, ports);
     return failedRun('agent_unavailable', `The agent "${progress.facts.agent}" has no model.`);
   }
   try {
@@ -89,25 +90,6 @@ export async function workThrough(
   }
 }
 
-/** Withdraws what a run that will not go on still asks of people, and says so on its calls. */
-export async function withdrawOpen(record: RunRecord, ports: InvokePorts): Promise<void> {
-  const { facts, invocations } = await record.load();
-  const actor = actorOfRun({ run: facts.id, agent: facts.agent });
-  for (const { id, phase, confirmation, sideEffects } of invocations) {
-    if (phase !== 'waiting' || confirmation === null) continue;
-    await ports.confirmations.cancel({ id: confirmation, actor, reason: 'the run has failed' });
-    const blocked = { code: 'cancelled', message: BLOCK_MESSAGES.cancelled } as const;
-    await record.settled({
-      id,
-      status: 'blocked',
-      error: blocked,
-      confirmation,
-      view: blockedObservation({ ...blocked, reason: null, retryAfter: null }),
-      sideEffects,
-    });
-  }
-}
-
 function scopeOf(
   facts: RunFacts,
   setup: AgentSetup,
@@ -125,7 +107,6 @@ function scopeOf(
         startChild: (child) => ports.startChild({ ...child, parent: facts }),
         cancel: ports.cancel,
         log: record,
-        signal,
       }),
     );
   }

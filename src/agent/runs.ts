@@ -1,12 +1,9 @@
-import type { AuditKind } from '../audit/audit-event.ts';
 import type { Clock } from '../clock.ts';
 import type { Config, PersonConfig } from '../config/config.ts';
 import type { PersonRef } from '../confirmation/confirmation-request.ts';
 import { CountersignError } from '../errors.ts';
 import { newRunId, type PersonId, type RunId } from '../ids.ts';
-import type { JsonObject } from '../json.ts';
 import type { AgentDirectory, AgentSetup } from './agent-directory.ts';
-import type { InvokePorts } from './invoke-ports.ts';
 import { faultOfPlan } from './plan-check.ts';
 import type { Run, RunEvent, RunStatus } from './run.ts';
 import type { RunPool } from './run-pool.ts';
@@ -25,7 +22,6 @@ export interface RunsPorts {
   readonly store: RunStore;
   readonly pool: RunPool;
   readonly watcher: RunWatcher;
-  readonly audit: InvokePorts['audit'];
   readonly clock: Clock;
 }
 
@@ -155,20 +151,7 @@ export class Runs implements RunService {
   async #begin(facts: RunFacts): Promise<boolean> {
     const lease = await this.#ports.store.create(facts, this.#ports.pool.owner);
     if (lease === null) return false;
-    try {
-      await recordRun(this.#ports.audit, 'run.started', facts.id, facts.agent, {
-        agent: facts.agent,
-        executor: facts.executor,
-        session: facts.session,
-        requester: facts.requester?.id ?? null,
-        parentRun: facts.parent?.run ?? null,
-        evaluation: facts.evaluation,
-        apiKey: facts.apiKeyId,
-      });
-    } finally {
-      // The run exists and is ours, on the audit log or not.
-      this.#ports.pool.begin(lease);
-    }
+    this.#ports.pool.begin(lease);
     return true;
   }
 
@@ -210,14 +193,5 @@ export class Runs implements RunService {
 /** The active person of this id, or null. */
 export const findPerson = (people: readonly PersonConfig[], id: PersonId): PersonConfig | null =>
   people.find((person) => person.id === id && person.active) ?? null;
-
-export const recordRun = (
-  audit: InvokePorts['audit'],
-  kind: Extract<AuditKind, 'run.started' | 'run.finished'>,
-  run: RunId,
-  agent: string,
-  data: JsonObject,
-): Promise<void> =>
-  audit.record({ kind, confirmation: null, run, actor: { type: 'agent', id: agent, name: agent }, data });
 
 const isFinished = (status: RunStatus): boolean => status !== 'running' && status !== 'waiting';

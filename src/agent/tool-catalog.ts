@@ -5,6 +5,7 @@ import { compileGlobs } from '../glob.ts';
 import { compileArguments } from './argument-schema.ts';
 import { CALL_AGENT, CALL_AGENT_VERSION } from './call-agent-definition.ts';
 import { executeOverHttp } from './http-connector.ts';
+import { isPlainToolName } from './plain-tool-name.ts';
 import type { Tool } from './tool.ts';
 import { connectorToolVersion } from './tool-version.ts';
 
@@ -33,9 +34,12 @@ export class ToolCatalog implements ToolFacts {
     return [...this.#tools.values()].filter((tool) => matches(tool.name));
   }
 
-  /** Whether an outside agent may ask about a tool of this name; a connector's tool is never external. */
+  /**
+   * Whether an outside agent may ask about a tool of this name; a connector's tool is never external. Policies match
+   * names exactly, so a name that only looks like another one would slip past the policy of that one.
+   */
   isExternal(name: string): boolean {
-    return !this.#tools.has(name) && this.#matchesExternal(name);
+    return !this.#tools.has(name) && isPlainToolName(name) && this.#matchesExternal(name);
   }
 
   versionOf(name: string): string | null | undefined {

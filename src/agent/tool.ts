@@ -38,6 +38,11 @@ export interface ToolExecution {
   /** Also the `Idempotency-Key`: the same on any repetition of this call. */
   readonly invocationId: InvocationId;
   readonly signal: AbortSignal;
+  /**
+   * Aborts with a `RunStop` when the run, or its plan, no longer wants the call. What was sent cannot be called back,
+   * so only a tool that waits for people (a delegate's run) heeds it.
+   */
+  readonly unwanted: AbortSignal;
 }
 
 export type ToolOutcome =

@@ -5,9 +5,8 @@ import type { FaultCollector } from './fault-collector.ts';
 import { nearest } from './schema-faults.ts';
 
 /**
- * A policy's pattern has to match a connector's tool, or share a name with a pattern of `externalTools`. One that
- * does not is a gate that was misspelt, and what it should have stopped runs. For an agent it only means that the
- * agent has fewer tools than was thought.
+ * A pattern has to match a connector's tool, or share a name with a pattern of `externalTools`. A policy's that does
+ * not is a gate that was misspelt, and what it should have stopped runs; an agent's is a tool it silently lacks.
  */
 export function checkToolPatterns(draft: Draft, collector: FaultCollector): void {
   const { tools, externalTools } = draft.names;
@@ -19,12 +18,9 @@ export function checkToolPatterns(draft: Draft, collector: FaultCollector): void
   const { floor } = draft;
   // Its default, everything, is no misspelling even where there is nothing yet.
   const written = floor === null || floor.value.tools.join() === '*' ? [] : [floor];
-  for (const { path, value } of [...draft.policies, ...written])
+  for (const { path, value } of [...draft.policies, ...written, ...draft.agents])
     for (const [at, pattern] of unknownAmong(path, value.tools, isKnown))
       collector.fault(at, message(pattern));
-  for (const { path, value } of draft.agents)
-    for (const [at, pattern] of unknownAmong(path, value.tools, isKnown))
-      collector.warning(at, message(pattern));
   for (const [index, pattern] of externalTools.entries()) {
     const own = tools.find(({ name }) => compileGlob(pattern).matches(name));
     if (own !== undefined)

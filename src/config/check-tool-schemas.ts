@@ -1,4 +1,4 @@
-import { Ajv } from 'ajv';
+import { compileArguments } from '../agent/argument-schema.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { ConnectorToolConfig } from './config.ts';
 import type { ConfigPath } from './config-fault.ts';
@@ -21,7 +21,7 @@ function checkTool(path: ConfigPath, tool: ConnectorToolConfig, collector: Fault
   if ('$async' in parameters) collector.fault([...place, '$async'], 'cannot be used here');
   else
     try {
-      new Ajv({ strict: false, logger: false }).compile(parameters);
+      compileArguments(parameters);
     } catch (error) {
       collector.fault(place, `is not a JSON Schema: ${(error as Error).message}`);
     }

@@ -7,12 +7,14 @@ import { glob, httpUrl, integer, text } from './settings.ts';
 const port = integer(0, 65_535);
 const listenAddress = z.strictObject({ host: text.default('127.0.0.1'), port: port.default(8787) });
 
+/** An empty text means the same as no key: the embedded database. */
 const databaseUrl = z
   .string()
   .refine(
-    (value) => /^postgres(ql)?:\/\//.test(value) && URL.canParse(value),
+    (value) => value === '' || (/^postgres(ql)?:\/\//.test(value) && URL.canParse(value)),
     'has to be a postgres:// address; leave it out for the embedded database',
-  );
+  )
+  .transform((value) => (value === '' ? null : value));
 
 /** Names of the tz database; offsets like `+08:00` are not names, and know no summer time. */
 const timeZone = z.string().refine(isTimeZone, 'is not a time zone of the IANA database (Asia/Shanghai)');

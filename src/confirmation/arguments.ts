@@ -1,6 +1,6 @@
-import { Decimal } from 'decimal.js';
-import { parse } from 'lossless-json';
 import type { JsonObject } from '../json.ts';
+import { escapedStep, pointerAt } from './pointer-at.ts';
+import { numberAt, scanJson } from './scan-json.ts';
 
 /** What `parseJson` made of a text: an object whose every value survives, or why it was refused. */
 export type ParsedJson =
@@ -16,34 +16,46 @@ export type ParsedJson =
 export const MAX_ARGUMENTS_DEPTH = 64;
 export const MAX_ARGUMENTS_BYTES = 256 * 1024;
 
-/** Longer digit strings are refused unread: nothing a double can hold needs them. */
-const LONGEST_NUMBER = 400;
+/**
+ * Most values in one text, objects and arrays included. No person reads that many; without the limit a body of
+ * nothing but zeros kept the process from everything else for more than a second.
+ */
+export const MAX_JSON_VALUES = 5_000;
 
 /**
  * Reads a JSON object without losing anything. Refused, so that no two readers can see different arguments: broken
- * JSON, duplicate keys, numbers that a double would change, lone surrogates, NUL, the key `__proto__`, and nesting
- * over `maxDepth`. Never throws.
+ * JSON, duplicate keys, numbers that a double would change, lone surrogates, NUL, the key `__proto__`, nesting over
+ * `maxDepth`, and more than `MAX_JSON_VALUES` values. Never throws.
  */
 export function parseJson(text: string, options: { readonly maxDepth: number }): ParsedJson {
-  const structure = scanStructure(text);
+  const structure = scanJson(text, { depth: options.maxDepth, values: MAX_JSON_VALUES });
   if (structure.depth > options.maxDepth) {
-    return refuseArguments(`it is nested ${structure.depth} levels deep; the limit is ${options.maxDepth}`);
+    return refuseArguments(`it is nested more than ${options.maxDepth} levels deep`);
+  }
+  if (structure.values > MAX_JSON_VALUES) {
+    return refuseArguments(`it holds more than ${MAX_JSON_VALUES} values`);
   }
   let value: unknown;
   try {
-    value = parse(text, undefined, { parseNumber: readNumber });
+    value = JSON.parse(text);
   } catch (error) {
     const what = error instanceof SyntaxError ? error.message : 'it cannot be read';
-    return { kind: 'refused', code: 'invalid_json', message: `Not valid JSON: ${what.slice(0, 200)}` };
+    return refuseJson(`Not valid JSON: ${what.slice(0, 200)}`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { kind: 'refused', code: 'invalid_json', message: 'Expected a JSON object at the top.' };
+    return refuseJson('Expected a JSON object at the top.');
   }
-  const found = inspect(value, '');
-  if (found.fault !== null) return refuseArguments(found.fault);
-  // The parser lets a repeated key pass when both values are equal; the count of members shows it.
-  if (found.members !== structure.members) {
-    return { kind: 'refused', code: 'invalid_json', message: 'A key appears twice in one object.' };
+  const found = inspect(value);
+  if (found.fault !== null) return refuseArguments(found.fault.sentence(found.fault.pointer));
+  // The parser keeps the last of a repeated key; the count of members shows it.
+  if (found.members !== structure.members) return refuseJson('A key appears twice in one object.');
+  if (structure.lossyNumberAt !== null) {
+    const number = numberAt(text, structure.lossyNumberAt);
+    const shown = number.length > 40 ? `${number.slice(0, 40)}…` : number;
+    const pointer = pointerAt(text, structure.lossyNumberAt);
+    return refuseArguments(
+      `${pointer} is ${shown}, which loses digits as a JSON number; send it as a string`,
+    );
   }
   return { kind: 'parsed', value: value as JsonObject };
 }
@@ -66,75 +78,56 @@ export function faultOfArguments(args: JsonObject): string | null {
   return parsed.kind === 'parsed' ? null : parsed.message;
 }
 
-/** A number whose digits a double would change; kept apart until its place in the text is known. */
-class UnsafeNumber {
-  readonly text: string;
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
-function readNumber(text: string): number | UnsafeNumber {
-  const value = Number(text);
-  if (!Number.isFinite(value) || text.length > LONGEST_NUMBER) return new UnsafeNumber(text);
-  if (Number.isInteger(value) && !Number.isSafeInteger(value)) return new UnsafeNumber(text);
-  return new Decimal(text).equals(new Decimal(String(value))) ? value : new UnsafeNumber(text);
+interface Fault {
+  readonly pointer: string;
+  readonly sentence: (pointer: string) => string;
 }
 
 interface Inspection {
   readonly members: number;
-  readonly fault: string | null;
+  readonly fault: Fault | null;
 }
 
-function inspect(value: unknown, pointer: string): Inspection {
-  if (value instanceof UnsafeNumber) {
-    const shown = value.text.length > 40 ? `${value.text.slice(0, 40)}…` : value.text;
-    return {
-      members: 0,
-      fault: `${pointer} is ${shown}, which loses digits as a JSON number; send it as a string`,
-    };
+const NOTHING_WRONG: Inspection = { members: 0, fault: null };
+
+/** What JSON allows and we cannot keep. Pointers are put together on the way back from a fault alone. */
+function inspect(value: unknown): Inspection {
+  if (typeof value === 'string') {
+    const fault = faultOfString(value);
+    return fault === null ? NOTHING_WRONG : failed((pointer) => `${pointer} ${fault}`);
   }
-  if (typeof value === 'string') return { members: 0, fault: faultOfString(value, pointer) };
-  if (typeof value !== 'object' || value === null) return { members: 0, fault: null };
+  if (typeof value !== 'object' || value === null) return NOTHING_WRONG;
+  const isArray = Array.isArray(value);
   let members = 0;
   for (const [key, member] of Object.entries(value)) {
-    const here = `${pointer}/${key.slice(0, 100).replaceAll('~', '~0').replaceAll('/', '~1')}`;
-    if (key === '__proto__') return { members, fault: `${here} is a name that cannot be used` };
-    const keyFault = faultOfString(key, `the name ${JSON.stringify(here)}`);
-    if (keyFault !== null) return { members, fault: keyFault };
-    const inner = inspect(member, here);
-    if (inner.fault !== null) return inner;
-    members += inner.members + (Array.isArray(value) ? 0 : 1);
+    const { fault, members: inner } = isArray ? inspect(member) : inspectMember(key, member);
+    if (fault !== null)
+      return { members, fault: { ...fault, pointer: `/${escapedStep(key)}${fault.pointer}` } };
+    members += inner;
   }
   return { members, fault: null };
 }
 
-function faultOfString(text: string, where: string): string | null {
-  if (!text.isWellFormed()) return `${where} holds half of a surrogate pair; send well-formed Unicode`;
-  if (text.includes('\u0000')) return `${where} holds a NUL character; leave it out`;
+function inspectMember(key: string, member: unknown): Inspection {
+  if (key === '__proto__') return failed((pointer) => `${pointer} is a name that cannot be used`);
+  const fault = faultOfString(key);
+  if (fault !== null) return failed((pointer) => `the name ${JSON.stringify(pointer)} ${fault}`);
+  const inner = inspect(member);
+  return { members: inner.members + 1, fault: inner.fault };
+}
+
+const failed = (sentence: Fault['sentence']): Inspection => ({
+  members: 0,
+  fault: { pointer: '', sentence },
+});
+
+function faultOfString(text: string): string | null {
+  if (!text.isWellFormed()) return 'holds half of a surrogate pair; send well-formed Unicode';
+  if (text.includes('\u0000')) return 'holds a NUL character; leave it out';
   return null;
 }
 
-/** Depth and number of object members, by one pass over the text that cannot overflow a stack. */
-function scanStructure(text: string): { readonly depth: number; readonly members: number } {
-  let depth = 0;
-  let deepest = 0;
-  let members = 0;
-  let inString = false;
-  for (let index = 0; index < text.length; index += 1) {
-    const character = text[index];
-    if (inString) {
-      if (character === '\\') index += 1;
-      else if (character === '"') inString = false;
-      continue;
-    }
-    if (character === '"') inString = true;
-    else if (character === '{' || character === '[') deepest = Math.max(deepest, ++depth);
-    else if (character === '}' || character === ']') depth -= 1;
-    else if (character === ':') members += 1;
-  }
-  return { depth: deepest, members };
-}
+const refuseJson = (message: string): ParsedJson => ({ kind: 'refused', code: 'invalid_json', message });
 
 const refuseArguments = (what: string): ParsedJson => ({
   kind: 'refused',

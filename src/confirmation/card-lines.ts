@@ -46,7 +46,8 @@ export function cardLines(
 
 function decisiveLine(args: JsonObject, { role, pointer }: DecisiveField, texts: CardTexts) {
   const value = valueAt(args, pointer);
-  const label = visibleText(role === 'other' ? pointer : texts.roles[role]);
+  // An empty pointer names all arguments at once.
+  const label = visibleText(role === 'other' ? pointer || '/' : texts.roles[role]);
   const shown = visibleText(value === undefined ? texts.notGiven : argumentText(value));
   const empty = value === undefined || value === null || value === '';
   return {

@@ -16,6 +16,8 @@ export interface GatedCall {
   readonly context: HookContext;
   /** The agent is configured with `requireConfirmationForAll`. */
   readonly confirmationForAll: boolean;
+  /** Aborts when nobody waits for the answer any more: then no request is stored, or the stored one is withdrawn. */
+  readonly signal: AbortSignal;
 }
 
 export type GateAnswer =

@@ -21,7 +21,8 @@ export function* leavesOf(value: JsonValue, pointer = ''): Generator<readonly [s
     yield [pointer, value];
     return;
   }
-  for (const [key, child] of entries) yield* leavesOf(child, `${pointer}/${escaped(key)}`);
+  for (const [key, child] of entries) yield* leavesOf(child, `${pointer}${pointerOf(key)}`);
 }
 
-const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
+/** The pointer to one member of an object, or below it. */
+export const pointerOf = (key: string): string => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;

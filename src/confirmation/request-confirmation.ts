@@ -1,17 +1,18 @@
 import type { ChannelAddress } from '../channel/channel.ts';
 import { CountersignError } from '../errors.ts';
 import type { HookContext } from '../hook/hook-context.ts';
-import { type ChannelId, channelId, newConfirmationId, type PersonId } from '../ids.ts';
+import { type ChannelId, type ConfirmationId, channelId, newConfirmationId, type PersonId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import { attainableApprovals } from './attainable-quorum.ts';
 import { attendInside } from './attend.ts';
+import { cancel } from './cancel.ts';
 import type { ConfirmationRequest, DecisiveField, PersonRef } from './confirmation-request.ts';
 import { subjectOf } from './decision-event.ts';
 import { digestOf, verificationCodeOf } from './digest.ts';
 import { freezeApprover, freezePolicy } from './freeze-rule.ts';
 import { freezeExplanation } from './frozen-explanation.ts';
 import type { ConfirmationGate, GateAnswer, GatedCall } from './gate.ts';
-import { valueAt } from './json-pointer.ts';
+import { pointerOf, valueAt } from './json-pointer.ts';
 import type { ConfirmationLedger, LedgerTransaction, NewConfirmation } from './ledger.ts';
 import { isAnythingAhead } from './next-step.ts';
 import type { PersonDirectory } from './person-directory.ts';
@@ -63,18 +64,34 @@ export const createConfirmationGate = (ports: GatePorts): ConfirmationGate => ({
     const { flagged } = question;
     const explanation = freezeExplanation({ policy, trials, flagged, people: ports.people });
     const facts = { ...newConfirmation(context, policy, ports), explanation };
-    return ports.ledger.transact((transaction) => store(transaction, facts, ports));
+    const stored = await ports.ledger.transact((transaction) =>
+      store(transaction, facts, call.signal, ports),
+    );
+    // Read outside the transaction: as many callers at once as there are connections would wait for each other.
+    if (stored === null) return repeated(context, ports);
+    // The asker's time was over, or its run cancelled, during the commit: nobody should decide about it any more.
+    if (call.signal.aborted) {
+      await cancel({ id: stored.created, actor: { type: 'system' }, reason: 'the call was given up' }, ports);
+    }
+    return stored.answer;
   },
 });
 
+interface Stored {
+  readonly answer: GateAnswer;
+  readonly created: ConfirmationId;
+}
+
+/** Null where this Idempotency-Key has its request already. */
 async function store(
   transaction: LedgerTransaction,
   facts: NewConfirmation,
+  signal: AbortSignal,
   ports: GatePorts,
-): Promise<GateAnswer> {
+): Promise<Stored | null> {
   const { policy } = facts;
   const request = await transaction.insert(facts);
-  if (!request) return repeated(facts, ports);
+  if (!request) return null;
 
   transaction.record({
     kind: 'confirmation.requested',
@@ -86,16 +103,16 @@ async function store(
   if (attainable.people < policy.quorum) {
     const reason = `${attainable.people} of the approvers could decide this, and the policy ${policy.id} asks for ${policy.quorum}.${attainable.explanation}`;
     await closeUndeliverableInside(transaction, { id: request.id, reason });
+    const message = 'Nobody could be asked: too few people may decide this call. It was not executed.';
     return {
-      kind: 'denied',
-      code: 'undeliverable',
-      message: 'Nobody could be asked: too few people may decide this call. It was not executed.',
-      confirmationId: request.id,
+      answer: { kind: 'denied', code: 'undeliverable', message, confirmationId: request.id },
+      created: request.id,
     };
   }
   if (isAnythingAhead(request, request.createdAt))
     await attendInside(transaction, request, request.createdAt);
-  return { kind: 'pending', confirmationId: request.id };
+  signal.throwIfAborted();
+  return { answer: { kind: 'pending', confirmationId: request.id }, created: request.id };
 }
 
 function newConfirmation(
@@ -142,13 +159,14 @@ function newConfirmation(
 }
 
 /** The same Idempotency-Key came at the same moment, and the other one was first. */
-async function repeated(facts: NewConfirmation, ports: GatePorts): Promise<GateAnswer> {
-  const { apiKeyId, idempotencyKey } = facts;
-  if (apiKeyId === null || idempotencyKey === null)
-    throw new Error(`Confirmation ${facts.id} could not be stored`);
-  const existing = await ports.ledger.findByIdempotencyKey(apiKeyId, idempotencyKey);
-  if (!existing) throw new Error(`Confirmation ${facts.id} could not be stored`);
-  if (existing.bodyDigest !== facts.bodyDigest) {
+async function repeated(context: HookContext, ports: GatePorts): Promise<GateAnswer> {
+  const { apiKeyId = null, idempotencyKey = null, bodyDigest = null } = context.metadata.ask ?? {};
+  const existing =
+    apiKeyId === null || idempotencyKey === null
+      ? null
+      : await ports.ledger.findByIdempotencyKey(apiKeyId, idempotencyKey);
+  if (!existing) throw new Error(`The call of ${context.toolName} could not be stored`);
+  if (existing.bodyDigest !== bodyDigest) {
     throw new CountersignError('idempotency_conflict', 'This Idempotency-Key was used with another body.');
   }
   return { kind: 'pending', confirmationId: existing.id };
@@ -177,19 +195,34 @@ function addressOf(channel: ChannelId, ports: GatePorts): ChannelAddress {
   return address;
 }
 
-/** What the tool's configuration names; else the usual three, where the call has them as plain values. */
-function decisiveFieldsOf(context: HookContext, toolFacts: ToolFacts): readonly DecisiveField[] {
-  const configured = toolFacts.decisiveFieldsOf(context.toolName);
+/**
+ * What the tool's configuration names. Where it names nothing, the usual three, if the call is plainly a payment: has
+ * an amount and a payee. Of any other call nobody can say what decides, so every argument does: a command or an
+ * address must not be cut from a card that still approves.
+ */
+function decisiveFieldsOf(
+  { toolName, toolArgs }: HookContext,
+  toolFacts: ToolFacts,
+): readonly DecisiveField[] {
+  const configured = toolFacts.decisiveFieldsOf(toolName);
   if (configured.length > 0) return configured;
-  const usual: DecisiveField[] = [
-    { role: 'amount', pointer: '/amount' },
-    { role: 'currency', pointer: '/currency' },
-    { role: 'payee', pointer: '/payee' },
-  ];
-  return usual.filter(({ pointer }) =>
-    ['string', 'number'].includes(typeof valueAt(context.toolArgs, pointer)),
+  const usual = USUALLY_DECISIVE.filter(({ pointer }) =>
+    ['string', 'number'].includes(typeof valueAt(toolArgs, pointer)),
   );
+  if (['amount', 'payee'].every((role) => usual.some((field) => field.role === role))) return usual;
+  const others = Object.keys(toolArgs)
+    .map((key): DecisiveField => ({ role: 'other', pointer: pointerOf(key) }))
+    .filter(({ pointer }) => !usual.some((field) => field.pointer === pointer));
+  // Too many for lines of their own: the whole of them in one.
+  return others.length > MOST_DECISIVE ? [{ role: 'other', pointer: '' }] : [...usual, ...others];
 }
+
+const MOST_DECISIVE = 25;
+const USUALLY_DECISIVE: readonly DecisiveField[] = [
+  { role: 'amount', pointer: '/amount' },
+  { role: 'currency', pointer: '/currency' },
+  { role: 'payee', pointer: '/payee' },
+];
 
 const requestedData = (request: ConfirmationRequest, facts: NewConfirmation): JsonObject => ({
   tool: request.tool,

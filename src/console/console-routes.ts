@@ -4,6 +4,7 @@ import type { AuditReader } from '../audit/audit-reader.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import type { ConfirmationService } from '../confirmation/confirmation-service.ts';
+import { authenticate } from '../http/authentication.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import type { FailedProofs } from '../http/failed-proofs.ts';
 import type { HttpApp } from '../http/http-app.ts';
@@ -37,7 +38,7 @@ const MOST_EVENTS = 200;
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/** `GET /requests/{id}`: the page that cards link to, and signing in to it with a person's own key. */
+/** `GET /requests/{id}`: the page that cards link to, for a person signed in with their own key, or sending it. */
 export function consoleRoutes(app: HttpApp, ports: ConsolePorts): void {
   const { config } = ports;
   const https = config.publicUrl?.startsWith('https:') ?? false;
@@ -56,7 +57,7 @@ export function consoleRoutes(app: HttpApp, ports: ConsolePorts): void {
   app.get('/requests/:id', { schema }, async (request, reply) => {
     const visit = visitOf(request, request.params.id, config);
     if (!visit) return showMissing(request, reply, config);
-    const viewer = sessions.personOf(request.headers.cookie);
+    const viewer = sessions.personOf(request.headers.cookie) ?? (await personByKey(request, ports));
     if (viewer) return showRequest(reply, visit, viewer, ports);
     if (isFromElsewhere(request)) return send(reply, 200, steppingStone(visit));
     return send(reply, 401, signInPage({ ...visit, error: null }));
@@ -78,6 +79,15 @@ export function consoleRoutes(app: HttpApp, ports: ConsolePorts): void {
     if (isSameOrigin(request, config.publicUrl)) reply.header('set-cookie', sessions.clear);
     return reply.redirect(`${visit.path}?lang=${visit.locale}`, 303);
   });
+}
+
+/** The API's own way of saying who asks, for whoever reads the page with a program. */
+async function personByKey(request: FastifyRequest, ports: ConsolePorts): Promise<PersonPrincipal | null> {
+  if (request.headers.authorization === undefined) return null;
+  if ((await ports.failedSignIns.verdict(request)).limited) return null;
+  const principal = authenticate(request, ports.authenticator);
+  if (!principal) await ports.failedSignIns.count(request);
+  return principal?.type === 'person' ? principal : null;
 }
 
 type Visit = NonNullable<ReturnType<typeof visitOf>>;

@@ -3,7 +3,7 @@ import type { ClosedConfirmationRequest, ConfirmationRequest } from '../confirma
 import type { ConfirmationFilter, ConfirmationPage } from '../confirmation/confirmation-service.ts';
 import type { DueConfirmations } from '../confirmation/ledger.ts';
 import { CountersignError } from '../errors.ts';
-import type { ConfirmationId } from '../ids.ts';
+import { type ConfirmationId, parseConfirmationId } from '../ids.ts';
 import { type ConfirmationRow, confirmationOf } from './confirmation-row.ts';
 import type { Connection } from './database.ts';
 import { confirmations, votes } from './schema/confirmations.ts';
@@ -144,9 +144,12 @@ function mentions(text: string): SQL | undefined {
 const cursorOf = (request: ConfirmationRequest): string =>
   Buffer.from(`${request.createdAt.toISOString()} ${request.id}`).toString('base64url');
 
+const CURSOR_TIME = /^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
 function before(cursor: string): SQL {
   const [at = '', id = ''] = Buffer.from(cursor, 'base64url').toString('utf8').split(' ');
-  if (Number.isNaN(Date.parse(at)) || !/^[0-9a-f-]{36}$/.test(id)) {
+  // Exactly what `cursorOf` writes: whatever else a client sends must not reach the database's own parsers.
+  if (!CURSOR_TIME.test(at) || Number.isNaN(Date.parse(at)) || parseConfirmationId(id) === null) {
     throw new CountersignError(
       'invalid_request',
       'The cursor is not one that this service gave out; leave it out.',

@@ -1,6 +1,7 @@
-import { and, asc, eq, max, sql } from 'drizzle-orm';
+import { and, asc, eq, max, ne, sql } from 'drizzle-orm';
 import type { ChatMessage } from '../agent/chat-message.ts';
 import type { RunEvent } from '../agent/run.ts';
+import { runFinishedEvent } from '../agent/run-audit.ts';
 import {
   type InvocationLog,
   LeaseLost,
@@ -13,6 +14,7 @@ import {
 import type { RunLease } from '../agent/run-store.ts';
 import type { ConfirmationId, InvocationId, RunId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
+import { appendAuditEvents } from './audit-store.ts';
 import type { Connection, Database } from './database.ts';
 import { runFactsFromRow, storedInvocationFromRow } from './run-rows.ts';
 import { invocations, runEvents, runMessages, runs } from './schema/runs.ts';
@@ -168,7 +170,7 @@ export class RunRecordStore implements RunRecord {
     );
   }
 
-  settled(input: Parameters<InvocationLog['settled']>[0]): Promise<void> {
+  async settled(input: Parameters<InvocationLog['settled']>[0]): Promise<void> {
     const sideEffects = storableJson([...input.sideEffects]);
     const data = {
       invocation: input.id,
@@ -176,17 +178,26 @@ export class RunRecordStore implements RunRecord {
       code: input.error?.code ?? null,
       ...(sideEffects.length > 0 && { sideEffects: sideEffects.map((effect) => ({ ...effect })) }),
     };
-    return this.#write([{ kind: 'tool.finished', data }], (transaction) =>
-      this.#change(transaction, input.id, {
-        phase: 'settled',
-        status: input.status,
-        confirmationId: input.confirmation,
-        view: storableText(input.view),
-        sideEffects,
-        finishedAt: sql`clock_timestamp()`,
-        ...errorColumns(input.error),
-      }),
-    );
+    await this.#write([], async (transaction) => {
+      // Once: a writer that did not hear of its commit tries again.
+      const settled = await transaction
+        .update(invocations)
+        .set({
+          phase: 'settled',
+          status: input.status,
+          confirmationId: input.confirmation,
+          view: storableText(input.view),
+          sideEffects,
+          finishedAt: sql`clock_timestamp()`,
+          ...errorColumns(input.error),
+        })
+        .where(and(eq(invocations.id, input.id), ne(invocations.phase, 'settled')))
+        .returning({ id: invocations.id });
+      if (settled.length === 0) return;
+      await this.#appendEvents(transaction, [{ kind: 'tool.finished', data }]);
+      await appendAuditEvents(transaction, [input.event]);
+    });
+    await this.#wakeSequencer();
   }
 
   settleUnknown({ id, status, error }: Parameters<RunRecord['settleUnknown']>[0]): Promise<void> {
@@ -214,12 +225,13 @@ export class RunRecordStore implements RunRecord {
     });
   }
 
-  async finish({ status, output, error }: RunEnd): Promise<void> {
+  async finish(end: RunEnd): Promise<void> {
+    const { status, output, error } = end;
     const text = output === null ? null : storableText(output);
     const data = { status, output: text, error: error && { ...error } };
     await this.#transact(async (transaction) => {
       await this.#appendEvents(transaction, [{ kind: 'run.finished', data }]);
-      await transaction
+      const [finished] = await transaction
         .update(runs)
         .set({
           status,
@@ -228,8 +240,12 @@ export class RunRecordStore implements RunRecord {
           finishedAt: sql`clock_timestamp()`,
           leaseOwner: null,
         })
-        .where(eq(runs.id, this.run));
+        .where(eq(runs.id, this.run))
+        .returning({ agent: runs.agent });
+      if (!finished) throw new LeaseLost(this.run);
+      await appendAuditEvents(transaction, [runFinishedEvent(this.run, finished.agent, end)]);
     });
+    await this.#wakeSequencer();
   }
 
   async faults(): Promise<number> {
@@ -290,6 +306,11 @@ export class RunRecordStore implements RunRecord {
     await this.#database.transaction(work);
     // It is committed: a lost wake-up only delays whoever watches the run, until the next poll.
     await this.#database.notifier.notify('run', this.run).catch(() => {});
+  }
+
+  /** The event is on the record; a lost wake-up only delays its number. */
+  async #wakeSequencer(): Promise<void> {
+    await this.#database.notifier.notify('audit', this.run).catch(() => {});
   }
 
   /** Takes the run's row lock under our token, and the next numbers of its stream. */

@@ -1,6 +1,8 @@
 import { and, asc, eq, gt, inArray, isNotNull, isNull, ne, or, sql } from 'drizzle-orm';
+import { runStartedEvent } from '../agent/run-audit.ts';
 import type { RunFacts, RunStore } from '../agent/run-store.ts';
 import type { RunId } from '../ids.ts';
+import { appendAuditEvents } from './audit-store.ts';
 import type { Database } from './database.ts';
 import { RunRecordStore } from './run-record-store.ts';
 import { runFromRow } from './run-rows.ts';
@@ -37,10 +39,12 @@ export function createRunStore(database: Database): RunStore {
           },
           at: sql`clock_timestamp()`,
         });
+        await appendAuditEvents(transaction, [runStartedEvent(facts)]);
         return true;
       });
       if (!created) return null;
       await notifyChanged(facts.id);
+      await database.notifier.notify('audit', facts.id).catch(() => {});
       return { run: facts.id, fencingToken: 1 };
     },
 

@@ -4,6 +4,7 @@ import type { Connection } from './database.ts';
 
 /** A server that does not take back a transaction within this time is not there any more. */
 const ROLLBACK_TIMEOUT_MS = 2_000;
+const READ_ONLY_SQL_TRANSACTION = '25006';
 
 /**
  * Runs `work` in one transaction on a connection of its own. Whatever goes wrong, the connection goes back to the pool
@@ -17,7 +18,9 @@ export async function runTransaction<T>(
   const client = await pool.connect();
   let clean = false;
   try {
-    await client.query("begin; set local lock_timeout = '2s'");
+    // The level is said, not left to the server's default: after each lock that was waited for, the next statement
+    // has to see what its last holder committed.
+    await client.query("begin isolation level read committed; set local lock_timeout = '2s'");
     const result = await work(drizzle(client) as unknown as Connection);
     // After a statement that failed, and whose error `work` swallowed, the server rolls back and calls that no error.
     const { command } = await client.query('commit');
@@ -25,7 +28,7 @@ export async function runTransaction<T>(
     if (command !== 'COMMIT') throw new Error(`The transaction was not committed: ${command}`);
     return result;
   } catch (error) {
-    clean ||= await rolledBack(client);
+    clean ||= !isReadOnly(error) && (await rolledBack(client));
     throw error;
   } finally {
     client.release(!clean);
@@ -38,4 +41,12 @@ async function rolledBack(client: PoolClient): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** A server that lost its place as the primary keeps its connections: only new ones find the one that took it. */
+function isReadOnly(error: unknown): boolean {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 8; cause = cause.cause, depth += 1) {
+    if ('code' in cause && cause.code === READ_ONLY_SQL_TRANSACTION) return true;
+  }
+  return false;
 }

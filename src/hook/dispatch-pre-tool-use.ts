@@ -194,8 +194,24 @@ function refuseByPlace(hook: RegisteredHook, result: PreToolUseResult): string |
   if (result.allow === 'pending' || result.allow === 'stubbed') {
     return `only the confirmation gate may answer "${result.allow}"`;
   }
-  return null;
+  if (result.allow === true) return null;
+  if (result.confirmationId !== undefined) return 'only the confirmation gate may name a confirmation';
+  return result.code !== undefined && WORDS_OF_THE_GATE.has(result.code)
+    ? `only the confirmation gate may say "${result.code}"`
+    : null;
 }
+
+/** What becomes of a request for confirmation: on the record, none of these may be the word of a hook. */
+const WORDS_OF_THE_GATE: ReadonlySet<BlockCode> = new Set([
+  'rejected',
+  'expired',
+  'cancelled',
+  'superseded',
+  'undeliverable',
+  'gate_unavailable',
+  'lapsed',
+  'revoked',
+]);
 
 async function reportQuietly(dispatch: PreToolUseDispatch, hook: string, detail: string): Promise<void> {
   try {

@@ -99,7 +99,8 @@ function take<Context extends object, Result extends Sided>(
     const parsed = chain.point.result.safeParse(answer);
     if (!parsed.success) return badResult(z.prettifyError(parsed.error), saysNo(answer));
     const refused = chain.refuse?.(hook, parsed.data) ?? null;
-    if (refused !== null) return badResult(refused, false);
+    // A no in words that were not this hook's to say stays a no.
+    if (refused !== null) return badResult(refused, saysNo(parsed.data));
     return replaceFields(chain, context, parsed.data);
   } catch (thrown) {
     return badResult(describeThrown(thrown), saysNo(answer));

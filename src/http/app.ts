@@ -26,8 +26,10 @@ import { installSecurityHeaders } from './security-headers.ts';
 import { createServer } from './server.ts';
 import { createVisibility } from './visibility.ts';
 
-/** Failed proofs per address and minute: wrong keys and signatures are far below this, guesses far above. */
-const FAILED_PROOFS_PER_MINUTE = 60;
+/** Failed proofs per address and minute that are answered 401: mistakes are far below this, guesses far above. */
+const FAILED_PROOFS_PER_MINUTE = 600;
+/** Those that also leave an audit row and a line in the log. */
+const RECORDED_FAILURES_PER_MINUTE = 60;
 const FAILED_SIGN_INS_PER_MINUTE = 10;
 
 /** The whole HTTP surface. It listens nowhere yet: `listen` or `inject` it, and `close` it. */
@@ -79,6 +81,7 @@ function registerRoutes(app: HttpApp, options: AppOptions): void {
     callbackRoute(callbacks, {
       ...options,
       failedProofs: createFailedProofs(callbacks, FAILED_PROOFS_PER_MINUTE),
+      recordedFailures: createFailedProofs(callbacks, RECORDED_FAILURES_PER_MINUTE),
     }),
   );
   app.register(async (pages) =>

@@ -59,7 +59,8 @@ export function principalOf(request: FastifyRequest): Principal {
   return request.principal;
 }
 
-function authenticate(request: FastifyRequest, authenticator: Authenticator): Principal | null {
+/** Whose key the request carries in `Authorization: Bearer`; null where there is none, or no known one. */
+export function authenticate(request: FastifyRequest, authenticator: Authenticator): Principal | null {
   const header = singleHeader(request, 'authorization');
   if (header.kind !== 'value') return null;
   const key = /^Bearer +([^\s]+) *$/i.exec(header.value)?.[1];

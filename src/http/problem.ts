@@ -97,10 +97,10 @@ export function problemOfFault(fault: unknown): CountersignError {
 /**
  * Broken connections (Node's codes, postgres.js and SQLSTATE class 08), and what goes away by itself:
  * lock_not_available, serialization_failure, deadlock_detected, too_many_connections, query_canceled, and a server
- * that shuts down or starts up (57P).
+ * that shuts down or starts up (57P), or lost its place as the primary (25006).
  */
 const PASSING_CODE =
-  /^(ECONN|ETIMEDOUT|EPIPE|ENOTFOUND|CONNECTION_|CONNECT_TIMEOUT|08|55P03|40001|40P01|53300|57014|57P)/;
+  /^(ECONN|ETIMEDOUT|EPIPE|ENOTFOUND|CONNECTION_|CONNECT_TIMEOUT|08|55P03|40001|40P01|53300|57014|57P|25006)/;
 
 /** What `pg` says without a code when a connection breaks, or none can be had in time. */
 const PASSING_MESSAGE =

@@ -1,6 +1,7 @@
 import Fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import { CountersignError } from '../errors.ts';
+import { drainConnections } from './drain-connections.ts';
 import { answerBrokenRequest, installErrorHandling, sendProblem } from './error-handling.ts';
 import type { HttpApp } from './http-app.ts';
 import { MAX_BODY_BYTES } from './json-body.ts';
@@ -34,5 +35,6 @@ export function createServer({
   // answer must not turn a committed decision into a 500.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   installErrorHandling(app);
+  drainConnections(app);
   return app;
 }

@@ -103,6 +103,27 @@ describe('an outside agent that asks', () => {
     expect(await requestOf(gated)).toMatchObject({ tool: 'bank__transfer', toolVersion: null });
   });
 
+  it.each([
+    ['bank__transfer '],
+    ['bank__transfer\n'],
+    ['bank__transfer\u200b'],
+    ['bank__\u202etransfer'],
+    ['bank__tr\u0430nsfer'],
+    ['bank__\uff54ransfer'],
+    ['bank__*'],
+    ['bank__<!channel>'],
+    [`bank__${'x'.repeat(200)}`],
+  ])('may not ask under a name that only looks like another: %j', async (tool) => {
+    await expect(ask({ tool })).rejects.toMatchObject({ code: 'unknown_tool' });
+  });
+
+  it.each([['bank__wire.Transfer-2'], ['bank__payments/create'], ['bank__付款']])(
+    'may ask under plain names: %s',
+    async (tool) => {
+      expect(await ask({ tool })).toMatchObject({ kind: 'allow' });
+    },
+  );
+
   it('is gated, too, where the configuration does not know it', async () => {
     const stranger = { agent: agentId('stranger'), requester: personId('zhao.min') };
     expect(await ask(stranger)).toMatchObject({ kind: 'pending' });

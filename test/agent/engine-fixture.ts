@@ -1,3 +1,4 @@
+import { eq } from 'drizzle-orm';
 import { ConfirmationGateHook } from '../../hooks/confirmation-gate.ts';
 import { type AgentEngine, createAgentEngine } from '../../src/agent/create-agent-engine.ts';
 import type { PlanNode } from '../../src/agent/plan.ts';
@@ -21,13 +22,21 @@ import { createConfirmationLedger } from '../../src/db/confirmation-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createRunSignals } from '../../src/db/run-signals.ts';
 import { createRunStore } from '../../src/db/run-store.ts';
+import { auditEvents } from '../../src/db/schema/audit.ts';
 import { createSessionStore } from '../../src/db/session-store.ts';
 import type { AnyHookKind } from '../../src/hook/hook-kind.ts';
 import type { HookPorts } from '../../src/hook/hook-ports.ts';
 import { agentId, type ConfirmationId, personId, type RunId } from '../../src/ids.ts';
+import type { JsonObject } from '../../src/json.ts';
 import { until } from '../support/until.ts';
 
 export const ignoreLog = { info: () => {}, warn: () => {}, error: () => {} };
+
+export interface RecordedEvent {
+  readonly kind: string;
+  readonly confirmation: string | null;
+  readonly data: JsonObject;
+}
 
 /** One service process without its surfaces: the real core, the real stores, the real engine. */
 export interface EngineFixture {
@@ -46,6 +55,8 @@ export interface EngineFixture {
   asked(id: RunId, count?: number): Promise<ConfirmationRequest[]>;
   decide(id: ConfirmationId, verdict: 'approve' | 'reject', reason?: string): Promise<void>;
   events(id: RunId): Promise<RunEvent[]>;
+  /** What the audit log holds about a run and its requests, in order. */
+  recorded(id: RunId): Promise<RecordedEvent[]>;
   stop(): Promise<void>;
 }
 
@@ -190,6 +201,14 @@ export async function startEngine(input: {
       for await (const event of engine.runs.events({ id, afterSeq: 0, signal: AbortSignal.timeout(20_000) }))
         events.push(event);
       return events;
+    },
+    async recorded(id: RunId) {
+      const rows = await database.connection
+        .select({ kind: auditEvents.kind, confirmation: auditEvents.confirmationId, data: auditEvents.data })
+        .from(auditEvents)
+        .where(eq(auditEvents.runId, id))
+        .orderBy(auditEvents.at, auditEvents.id);
+      return rows as RecordedEvent[];
     },
     async stop() {
       await engine.stop();

@@ -39,6 +39,7 @@ describe('an HTTP connector', () => {
       args: options.args ?? { amount: '10.00' },
       invocationId,
       signal: options.signal ?? AbortSignal.timeout(5_000),
+      unwanted: new AbortController().signal,
     }).then((outcome) => ({ outcome, invocationId }));
   };
 
@@ -83,7 +84,7 @@ describe('an HTTP connector', () => {
   it.each([
     ['a 4xx', '/refused', { code: 'tool_failed', result: { error: 'the account is closed' } }],
     ['a 429', '/too-many', { code: 'rate_limited' }],
-    ['a redirect, which it does not follow', '/redirect', { code: 'tool_failed' }],
+    ['a redirect to make the same request elsewhere', '/temporary', { code: 'tool_failed' }],
   ])('takes %s as a failure', async (_what, path, expected) => {
     const before = server.callsTo('/payments').length;
     expect((await call(path)).outcome).toMatchObject({ kind: 'failed', ...expected });
@@ -92,6 +93,7 @@ describe('an HTTP connector', () => {
 
   it.each([
     ['a 5xx', '/broken'],
+    ['a redirect, which may say that it is done, and is not followed', '/redirect'],
     ['a connection that is reset once the request is there', '/reset'],
     ['an answer that breaks off', '/half'],
   ])('does not know what became of %s', async (_what, path) => {

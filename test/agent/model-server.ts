@@ -13,6 +13,10 @@ export type Turn =
   | { readonly calls: readonly WireCall[] }
   | { readonly raw: unknown }
   | { readonly status: number; readonly headers?: Record<string, string> }
+  /** Whatever this is, behind status 200. */
+  | { readonly body: string; readonly contentType: string }
+  /** Nothing at all comes back. */
+  | { readonly silent: true }
   | { readonly breakOff: true };
 
 export interface WireMessage {
@@ -35,6 +39,7 @@ export interface ModelRequest {
 export class ModelServer {
   readonly requests: ModelRequest[] = [];
   readonly #scripts = new Map<string, ((request: ModelRequest) => Turn)[]>();
+  readonly #followers = new Map<string, (request: ModelRequest) => Turn>();
   readonly #server: Server;
 
   constructor() {
@@ -47,7 +52,14 @@ export class ModelServer {
         const fault = faultOfHistory(body.messages);
         const turn = fault
           ? { status: 400 }
-          : (this.#scripts.get(body.model)?.shift()?.(body) ?? { text: 'nothing left to say' });
+          : (this.#scripts.get(body.model)?.shift()?.(body) ??
+            this.#followers.get(body.model)?.(body) ?? { text: 'nothing left to say' });
+        if ('silent' in turn) return;
+        if ('body' in turn) {
+          response.writeHead(200, { 'content-type': turn.contentType });
+          response.end(turn.body);
+          return;
+        }
         if ('breakOff' in turn) {
           response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
           response.write('{"choices":');
@@ -81,6 +93,11 @@ export class ModelServer {
       model,
       turns.map((turn) => (typeof turn === 'function' ? turn : () => turn)),
     );
+  }
+
+  /** A model that answers by what it is asked, for runs side by side; a script comes first. */
+  follow(model: string, answer: (request: ModelRequest) => Turn): void {
+    this.#followers.set(model, answer);
   }
 
   requestsOf(model: string): readonly ModelRequest[] {

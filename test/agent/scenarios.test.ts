@@ -211,7 +211,6 @@ describe.each(DATABASES)('the scenarios on $name', ({ open }) => {
     tools.calls.length = 0;
     model.requests.length = 0;
     seen.settled.length = 0;
-    engine.audited.length = 0;
     engine.gateFault = null;
   });
 
@@ -284,7 +283,7 @@ describe.each(DATABASES)('the scenarios on $name', ({ open }) => {
         expect(tools.calls[0]?.body).toEqual(invocation?.args);
       }
       expect(seen.settled.map(({ settlement }) => settlement.status)).toEqual([scenario.settled]);
-      const ends = engine.audited.filter(({ kind }) => !kind.startsWith('run.') && kind !== 'hook.failed');
+      const ends = (await engine.recorded(run.id)).filter(({ kind }) => /^(tool|call)\./.test(kind));
       expect(ends.map(({ kind }) => kind)).toEqual([scenario.audit]);
       if (scenario.execution && invocation?.confirmation) {
         const request = await engine.confirmations.get(invocation.confirmation);

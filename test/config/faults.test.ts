@@ -129,6 +129,11 @@ describe('a fault', () => {
       "policies[0].tools[0] matches neither a connector's tool nor externalTools: oa__purchase_py; did you mean oa__purchase_pay?",
     ],
     [
+      'a pattern of an agent for no tool',
+      ['tools: ["oa__*"]', 'tools: ["oa__*", "crm__*"]'],
+      "agents[0].tools[1] matches neither a connector's tool nor externalTools: crm__*; did you mean bank__*?",
+    ],
+    [
       'a quorum nobody could meet',
       ['quorum: 2', 'quorum: 3'],
       'policies[0].quorum is 3, and 2 active people could meet it',
@@ -524,12 +529,6 @@ describe('a warning', () => {
     ];
     expect(warningsOf(change)).toContain(
       'policies[0].when reads what the agent sends, so it is passed over where all-bank matches, which is stricter',
-    );
-  });
-
-  it('says that an agent lists tools that are not there', () => {
-    expect(warningsOf(['tools: ["oa__*"]', 'tools: ["oa__*", "crm__*"]'])).toContain(
-      "agents[0].tools[1] matches neither a connector's tool nor externalTools: crm__*; did you mean bank__*?",
     );
   });
 

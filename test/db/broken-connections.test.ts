@@ -15,7 +15,7 @@ describe('connections that break without a word', () => {
     goesSilent = () => false;
     const onSent = (sent: string, connection: ProxiedConnection) => goesSilent(sent) && connection.stall();
     proxy = await startTcpProxy(await newPostgresDatabase(), { onSent });
-    database = await connectPostgres({ url: proxy.url, poolSize: 2, statementTimeoutMs: 100 });
+    database = await connectPostgres({ url: proxy.url, poolSize: 1, statementTimeoutMs: 100 });
   });
   afterEach(async () => {
     await database.close();
@@ -32,13 +32,10 @@ describe('connections that break without a word', () => {
   it.each(['begin', 'select 1 as one', 'commit'])(
     'take no place in the pool with them when they end at "%s"',
     async (statement) => {
-      for (let round = 0; round < 4; round += 1) {
-        silentOnce(statement);
-        await expect(one()).rejects.toThrow();
-        await expect(one()).resolves.toBeDefined();
-      }
+      silentOnce(statement);
+      await expect(one()).rejects.toThrow();
+      await expect(one()).resolves.toBeDefined();
     },
-    30_000,
   );
 
   it('are not given to anybody else while they may still be inside a transaction', async () => {

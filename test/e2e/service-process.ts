@@ -27,9 +27,13 @@ export async function startServiceProcess(yaml: string): Promise<ServiceProcess>
   let log = '';
   const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
   const url = await new Promise<string>((resolve, reject) => {
+    let listening = false;
     const read = (chunk: Buffer) => {
       log += chunk.toString();
+      // A reader that looks through the whole log for ever falls behind, and the service waits for it.
+      if (listening) return;
       const line = log.split('\n').find((candidate) => candidate.includes('"msg":"listening"'));
+      listening = line !== undefined;
       if (line) resolve((JSON.parse(line) as { url: string }).url);
     };
     child.stdout?.on('data', read);

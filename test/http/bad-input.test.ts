@@ -179,6 +179,10 @@ describe('a question of the wrong shape', () => {
   );
 });
 
+const SOME_ID = '01985d2e-7c1a-7000-8000-000000000000';
+/** What the service itself would make of these two, whatever they are. */
+const cursorOf = (at: string, id: string) => Buffer.from(`${at} ${id}`).toString('base64url');
+
 describe('a query of the wrong shape', () => {
   it.each([
     ['/v1/confirmations?foo=1'],
@@ -193,6 +197,18 @@ describe('a query of the wrong shape', () => {
     ['/v1/confirmations?q=%00'],
     ['/v1/confirmations?tool='],
     ['/v1/confirmations?cursor=nonsense'],
+    [`/v1/confirmations?cursor=${cursorOf('1', '-'.repeat(36))}`],
+    [`/v1/confirmations?cursor=${cursorOf('2020', SOME_ID)}`],
+    [`/v1/confirmations?cursor=${cursorOf('2026-11-30T10:00:00.000Z', '-'.repeat(36))}`],
+    [`/v1/confirmations?cursor=${cursorOf('2026-11-30T10:00:00.000Z', 'a'.repeat(36))}`],
+    [`/v1/confirmations?cursor=${cursorOf('+275760-09-13T00:00:00.000Z', SOME_ID)}`],
+    [`/v1/confirmations?cursor=${cursorOf('2026-99-99T00:00:00.000Z', SOME_ID)}`],
+    [`/v1/confirmations?cursor=${cursorOf('0000-01-01T00:00:00.000Z', SOME_ID)}`],
+    ['/v1/confirmations?from=0000-01-01T00:00:00Z'],
+    ['/v1/confirmations?from=0001-01-01T00:00:00%2B23:59'],
+    ['/v1/confirmations?to=9999-12-31T23:59:59-23:59'],
+    ['/v1/audit/events?from=0000-01-01T00:00:00Z'],
+    ['/v1/audit/export?to=9999-12-31T23:59:59-23:59'],
     [`/v1/confirmations?cursor=${'x'.repeat(501)}`],
     ['/v1/confirmations?__proto__=1'],
     ['/v1/audit/events?kind=nothing.happened'],

@@ -1,9 +1,10 @@
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
+import { confirmationJson } from '../../src/http/confirmation-json.ts';
 import type { HttpApp } from '../../src/http/http-app.ts';
 import { agentId } from '../../src/ids.ts';
-import { type Core, POLICY, startCore } from '../support/core.ts';
+import { type Core, POLICY, person, startCore } from '../support/core.ts';
 import { DATABASES } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 import { createDescriptionCheck } from './described.ts';
@@ -27,6 +28,7 @@ describe.each(DATABASES)('an outside agent, on $name', ({ open }) => {
     neighbours.authorize = async (call) => {
       const answer = await core.gate.ask({
         confirmationForAll: false,
+        signal: new AbortController().signal,
         context: {
           toolName: call.tool,
           toolArgs: call.args,
@@ -223,6 +225,32 @@ describe.each(DATABASES)('an outside agent, on $name', ({ open }) => {
         confirmation: { status: 'undeliverable' },
       });
     }
+  });
+
+  it('is not told who may vote, and people are: delegates with the person for whom they do', async () => {
+    core.policy = { ...POLICY, quorum: 2 };
+    core.absences.set('li.wei', { from: null, until: null, delegate: person('voter-0') });
+    const { confirmation } = (await ask({}, { 'idempotency-key': 'away' })).json();
+    core.absences.clear();
+    expect(confirmation).not.toHaveProperty('approvers');
+    const surface = { kind: 'api' } as const;
+    const vote = {
+      id: confirmation.id,
+      verdict: 'approve',
+      reason: null,
+      argsDigest: null,
+      surface,
+    } as const;
+    await core.service.decide({ ...vote, person: person('voter-0') });
+    const request = await core.service.get(confirmation.id);
+    if (request === null) throw new Error('the request has gone');
+    const shown = confirmationJson(request, [], 'people');
+    expect(shown.approvers?.at(-1)).toEqual({
+      ...{ id: 'voter-0', name: 'voter-0' },
+      for: { id: 'li.wei', name: 'li.wei' },
+    });
+    expect(shown.approvers?.[0]).toEqual({ id: 'li.wei', name: 'li.wei' });
+    expect(shown.votes).toMatchObject([{ person: { id: 'voter-0' }, for: { id: 'li.wei' } }]);
   });
 
   it('hears what a hook denied, whether to try again, and when', async () => {

@@ -132,7 +132,11 @@ export function startCore(database: Database): Core {
       verificationKey: 'key of the tests',
     }),
     ask: (args, changes = {}) =>
-      core.gate.ask({ context: contextOf(args, changes), confirmationForAll: false }),
+      core.gate.ask({
+        context: contextOf(args, changes),
+        confirmationForAll: false,
+        signal: new AbortController().signal,
+      }),
     async pending(args = { amount: '68000.00', currency: 'CNY', payee: 'Acme' }, changes) {
       const answer = await core.ask(args, changes);
       if (answer.kind !== 'pending') throw new Error(`Expected a pending request, got ${answer.kind}`);

@@ -20,8 +20,8 @@ export interface TcpProxy {
   readonly url: string;
   /** Stalls each connection that is open now and whose first words hold `mark`; new ones pass. */
   stallOpen(mark?: string): number;
-  /** Connections that wait for ever instead of being answered, from now on. */
-  stallNew: boolean;
+  /** Ends what is stalled on both sides, as the system does for a process that was killed. */
+  cutStalled(): void;
   stop(): Promise<void>;
 }
 
@@ -29,20 +29,25 @@ export interface TcpProxy {
 export async function startTcpProxy(targetUrl: string, options: TcpProxyOptions = {}): Promise<TcpProxy> {
   const target = new URL(targetUrl);
   const open = new Set<Proxied>();
-  const proxy = { stallNew: false };
   // Half-open has to be possible: otherwise the runtime answers a client's goodbye even where nothing is passed on.
   const server = createServer({ allowHalfOpen: true }, (client) => {
     const upstream = connect({ host: target.hostname, port: Number(target.port), allowHalfOpen: true });
     const connection = new Proxied(client, upstream, options);
-    if (proxy.stallNew) connection.stall();
     open.add(connection);
-    connection.onClosed(() => open.delete(connection));
+    connection.onClosed(() => !connection.stalled && open.delete(connection));
   });
   await listening(server);
   const url = new URL(targetUrl);
   url.port = String((server.address() as AddressInfo).port);
-  return Object.assign(proxy, {
+  return {
     url: url.toString(),
+    cutStalled() {
+      for (const connection of open) {
+        if (!connection.stalled) continue;
+        open.delete(connection);
+        connection.destroy();
+      }
+    },
     stallOpen(mark = '') {
       const chosen = [...open].filter((connection) => connection.opening.includes(mark));
       for (const connection of chosen) connection.stall();
@@ -53,7 +58,7 @@ export async function startTcpProxy(targetUrl: string, options: TcpProxyOptions 
         for (const connection of open) connection.destroy();
         server.close(() => resolve());
       }),
-  });
+  };
 }
 
 const listening = (server: Server): Promise<void> =>
@@ -104,6 +109,7 @@ class Proxied implements ProxiedConnection {
   }
 
   destroy(): void {
+    this.stalled = false;
     this.#client.destroy();
     this.#server.destroy();
   }

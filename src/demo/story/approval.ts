@@ -83,7 +83,8 @@ async function lateTapsAndReplays(world: DemoWorld, asked: AskedPayment, teller:
     `王芳, whose Slack still shows the old card, taps Approve and is told: ${toldWang}`,
     toldWang.includes(WORDS.alreadyDecided[world.locale]),
   );
-  const before = await effects(world, asked);
+  // The record lists an event a moment after it was written.
+  await waitUntil('the record holds the payment', async () => (await effects(world, asked)) === ONCE);
   const feishu = await world.feishu.replay();
   const slack = await world.slack.replay();
   const ended = await world.service.run(asked.run);
@@ -92,10 +93,13 @@ async function lateTapsAndReplays(world: DemoWorld, asked: AskedPayment, teller:
     'status' in feishu &&
       slack.status === 200 &&
       ended.status === 'succeeded' &&
-      (await effects(world, asked)) === before,
+      (await effects(world, asked)) === ONCE,
     () => ({ feishu, slack: slack.status }),
   );
 }
+
+/** One vote, one decision, one grant used, one tool run; and in the ledger this payment beside the small one. */
+const ONCE = '1,1,1,1,2';
 
 /** Everything that must not happen twice, counted. */
 async function effects(world: DemoWorld, { confirmation }: AskedPayment): Promise<string> {

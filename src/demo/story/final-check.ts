@@ -35,6 +35,8 @@ const EXPECTED: Readonly<Record<string, number>> = {
   'confirmation.decided': 3,
   'grant.claimed': 1,
   'outcome.recorded': 1,
+  'tool.executed': 6,
+  'call.denied': 2,
   'run.finished': 4,
 };
 
@@ -43,16 +45,6 @@ async function theRecord(world: DemoWorld, teller: StoryTeller): Promise<void> {
     const all = await world.service.auditEvents();
     return all.filter(({ kind }) => kind === 'run.finished').length === 4 && all;
   });
-  console.log(
-    JSON.stringify(
-      events.map((e) => [
-        e.kind,
-        e.actor.id,
-        e.data.code ?? e.data.status ?? e.data.tool,
-        e.confirmation?.slice(-4),
-      ]),
-    ).replaceAll('],[', '],\n['),
-  );
   const count = (kind: string) => events.filter((event) => event.kind === kind).length;
   const found = () => Object.fromEntries(Object.keys(EXPECTED).map((kind) => [kind, count(kind)]));
   const summary = Object.entries(EXPECTED)

@@ -13,6 +13,7 @@ import type { FailedProofs } from '../failed-proofs.ts';
 import type { HttpApp } from '../http-app.ts';
 import { MAX_BODY_BYTES } from '../json-body.ts';
 import { loggedFault } from '../logged-fault.ts';
+import { RefusalRecord } from '../refusal-record.ts';
 
 const NOTHING_TO_SAY: HttpAnswer = {
   status: 200,
@@ -33,6 +34,8 @@ export interface CallbackPorts {
   readonly tap: TapHandler;
   readonly auditRecorder: AuditRecorder;
   readonly failedProofs: FailedProofs;
+  /** Beyond this one's share a refusal leaves no trace but the metric: forgeries must not fill the record. */
+  readonly recordedFailures: FailedProofs;
   readonly metrics: Registry;
 }
 
@@ -54,6 +57,7 @@ export function callbackRoute(app: HttpApp, ports: CallbackPorts): void {
     labelNames: ['channel', 'result'],
     registers: [ports.metrics],
   });
+  const refusals = new RefusalRecord(ports.auditRecorder);
   const followUps = new FollowUps();
   app.addHook('onClose', () => followUps.settled());
 
@@ -78,7 +82,7 @@ export function callbackRoute(app: HttpApp, ports: CallbackPorts): void {
       results.inc({ channel: channel.id, result: result.kind });
       switch (result.kind) {
         case 'refused':
-          return refuse(request, reply, channel, result.reason, ports);
+          return refuse(request, reply, channel, result.reason, { ...ports, refusals });
         case 'answered':
           return send(reply, result.answer);
         case 'event': {
@@ -102,20 +106,20 @@ async function receive(channel: Channel, request: FastifyRequest): Promise<Inbou
   }
 }
 
-/** Beyond an address's share the refusal leaves no audit row: forgeries must not be able to fill the record. */
 async function refuse(
   request: FastifyRequest,
   reply: FastifyReply,
   channel: Channel,
   reason: string,
-  ports: CallbackPorts,
+  ports: Pick<CallbackPorts, 'failedProofs' | 'recordedFailures'> & { readonly refusals: RefusalRecord },
 ): Promise<FastifyReply> {
   const verdict = await ports.failedProofs.count(request);
   if (verdict.limited) {
     return reply.code(429).header('retry-after', verdict.retryAfterSeconds).send();
   }
+  if ((await ports.recordedFailures.count(request)).limited) return reply.code(401).send();
   request.log.warn({ channel: channel.id, reason }, 'callback refused');
-  const recorded = ports.auditRecorder.record({
+  const recorded = ports.refusals.record({
     kind: 'callback.refused',
     confirmation: null,
     run: null,

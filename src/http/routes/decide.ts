@@ -129,7 +129,7 @@ export function decideRoutes(
         summary: 'Withdraw a request, or the unused grant of an approved one',
         tags: ['confirmations'],
         params: idParams,
-        body: z.strictObject({ reason: sentence.nullish() }).optional(),
+        body: z.strictObject({ reason: sentence.nullish() }).nullish(),
         response: { 200: confirmationSchema, ...problems(...BODY_PROBLEMS, 'not_found', 'already_decided') },
       },
     },

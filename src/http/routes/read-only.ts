@@ -42,7 +42,9 @@ export function readOnlyRoutes(
         summary: 'Switch the organization or one connector to read-only, or back',
         tags: ['operations'],
         body: z.strictObject({
-          scope: name.meta({ description: '`organization`, or the id of a connector.' }),
+          scope: name
+            .default(ORGANIZATION)
+            .meta({ description: '`organization`, or the id of a connector.' }),
           readOnly: z.boolean(),
         }),
         response: { 200: stateSchema, ...problems(...BODY_PROBLEMS) },

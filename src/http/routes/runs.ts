@@ -116,7 +116,7 @@ export function runRoutes(
         summary: 'Stop a run and cancel its open requests',
         tags: ['runs'],
         params: idParams,
-        body: z.strictObject({}).optional(),
+        body: z.strictObject({}).nullish(),
         response: { 200: runSchema, ...problems(...BODY_PROBLEMS, 'not_found') },
       },
     },

@@ -19,8 +19,15 @@ export const searchText = text(200).min(1);
 export const cursor = text(500).min(1);
 export const pageSize = z.coerce.number().int().min(1).max(200).default(50);
 
-/** An instant as RFC 3339; the offset may be anything. */
-export const instant = z.iso.datetime({ offset: true }).transform((value) => new Date(value));
+/** An instant as RFC 3339; the offset may be anything. In UTC it has to be one that the database can hold too. */
+export const instant = z.iso
+  .datetime({ offset: true })
+  .transform((value) => new Date(value))
+  .refine((date) => date.getTime() >= EARLIEST_MS && date.getTime() <= LATEST_MS, {
+    message: 'must be in the years 1 to 9999 of UTC',
+  });
+const EARLIEST_MS = Date.parse('0001-01-01T00:00:00Z');
+const LATEST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** A JSON object that was read without loss; looked at no further here, however large. */
 export const jsonObject = z

@@ -183,6 +183,22 @@ describe('the limits', () => {
     expect(decisiveShown).toBe(false);
   });
 
+  it.each([
+    ['an emoji of several characters', '👨\u200d👩\u200d👧', 5],
+    ['a hidden character that was written out', '⟨U+202E⟩', 8],
+  ])('are not cut inside %s', (_what, unit, length) => {
+    for (let offset = 0; offset < length; offset += 1) {
+      const label = 'a'.repeat(offset) + unit.repeat(100);
+      const cut =
+        draw(sampleCard({ lines: [line('x', false, label)] })).texts.find((text) =>
+          text.startsWith('a'.repeat(offset) + unit),
+        ) ?? '';
+      const kept = cut.slice(offset).split('…')[0] ?? '';
+      expect(kept.length).toBeGreaterThan(0);
+      expect(kept.replaceAll(unit, '')).toBe('');
+    }
+  });
+
   it('cut between code points, and say how much is missing', () => {
     const { texts } = draw(sampleCard({ lines: [line('💸'.repeat(20_000), false)] }));
     const cut = texts.find((text) => text.includes('💸')) ?? '';

@@ -11,7 +11,7 @@ const RESTART_EVERY_MS = 5_000;
 export const restartedDatabase: ChaosRow = {
   id: 'F14',
   title: 'PostgreSQL restarted every 5 s while calls are asked about, decided, resumed and claimed',
-  volume: { usual: 300, full: 5_000 },
+  volume: { usual: 120, full: 5_000 },
   async run({ rounds }) {
     const durable = await startDurableService();
     try {
@@ -28,7 +28,7 @@ async function restartUnder({ postgres, service }: DurableService, rounds: numbe
   let stopped = false;
   const restarts = (async () => {
     while (!stopped) {
-      await new Promise((resolve) => setTimeout(resolve, Math.min(RESTART_EVERY_MS, 500 + begun * 5)));
+      await new Promise((resolve) => setTimeout(resolve, Math.min(RESTART_EVERY_MS, rounds * 12)));
       await postgres.shutDown();
       await postgres.start();
       counts.restarts += 1;

@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { until } from '../support/until.ts';
+import { BUYER, type CaseRig, EXECUTORS, onlyRequest, pay, script, startRig, vote } from './case-rig.ts';
+
+describe('at the same moment', () => {
+  let rig: CaseRig;
+
+  beforeAll(async () => {
+    rig = await startRig();
+  });
+  afterAll(() => rig.stop());
+  beforeEach(() => {
+    rig.payments.calls.length = 0;
+    rig.model.requests.length = 0;
+    rig.engine.gateFault = null;
+    rig.engine.afterClaim = null;
+  });
+
+  const decisionsOf = async (id: Parameters<typeof rig.engine.recorded>[0]) =>
+    (await rig.engine.recorded(id)).filter(({ kind }) => kind === 'confirmation.decided');
+
+  it.each(EXECUTORS)(
+    '038: approve and reject, 20 times: one wins, the other is told, the call follows it ($executor)',
+    async ({ start }) => {
+      const round = async (number: number) => {
+        const { id } = await start(rig.engine, [pay(`${number}.00`)]);
+        const request = await onlyRequest(rig.engine, id);
+        const verdicts =
+          number % 2 === 0 ? (['approve', 'reject'] as const) : (['reject', 'approve'] as const);
+        const outcomes = await Promise.all(verdicts.map((verdict) => vote(rig.engine, request, verdict)));
+        const won = outcomes.filter(({ kind }) => kind === 'recorded');
+        const lost = outcomes.filter(({ kind }) => kind === 'already-decided');
+        expect([won.length, lost.length]).toEqual([1, 1]);
+        const run = await rig.engine.finished(id);
+        const status = (await rig.engine.confirmations.get(request.id))?.status;
+        expect(lost).toMatchObject([{ request: { status, decision: { by: { id: 'li.wei' } } } }]);
+        expect(run.invocations[0]?.status).toBe(status === 'approved' ? 'succeeded' : 'blocked');
+        expect((await decisionsOf(id)).length).toBe(1);
+        return status === 'approved' ? 1 : 0;
+      };
+      let approved = 0;
+      for (let number = 0; number < 20; number += 5) {
+        const rounds = await Promise.all([0, 1, 2, 3, 4].map((index) => round(number + index)));
+        approved += rounds.filter((one) => one === 1).length;
+      }
+      expect(rig.payments.calls.length).toBe(approved);
+    },
+  );
+
+  it.each(EXECUTORS)(
+    '151: cancel and approve, 50 times: what was paid reads paid, what was cancelled was not ($executor)',
+    async ({ start }) => {
+      const round = async (number: number) => {
+        const amount = `${number}.00`;
+        const { id } = await start(rig.engine, [pay(amount)]);
+        const request = await onlyRequest(rig.engine, id);
+        const acts = [() => vote(rig.engine, request, 'approve'), () => rig.engine.engine.runs.cancel(id)];
+        await Promise.all((number % 2 === 0 ? acts : acts.reverse()).map((act) => act()));
+        const run = await rig.engine.finished(id);
+        const after = await rig.engine.confirmations.get(request.id);
+        const paid = rig.payments.calls.filter(({ body }) => body.amount === amount).length;
+        const invocation = run.invocations[0];
+        expect(invocation?.status).toBe(paid === 1 ? 'succeeded' : 'blocked');
+        expect((await decisionsOf(id)).length).toBe(1);
+        if (after?.status === 'approved') {
+          expect(['succeeded', 'revoked', 'failed']).toContain(after.execution.status);
+          expect(after.execution.status === 'succeeded').toBe(paid === 1);
+        } else {
+          expect([after?.status, paid]).toEqual(['cancelled', 0]);
+        }
+        const ends = (await rig.engine.recorded(id)).filter(({ kind }) => /^(call|tool)\./.test(kind));
+        expect(ends.map(({ kind }) => kind)).toEqual([paid === 1 ? 'tool.executed' : 'call.denied']);
+      };
+      for (let number = 0; number < 50; number += 5)
+        await Promise.all([0, 1, 2, 3, 4].map((index) => round(number + index)));
+    },
+  );
+
+  describe('a cancellation', () => {
+    it.each(EXECUTORS)(
+      'before the gate has answered leaves no open request behind ($executor)',
+      async ({ start }) => {
+        let release = () => {};
+        let asking = false;
+        rig.engine.gateFault = () => {
+          asking = true;
+          return new Promise((resolve) => {
+            release = resolve;
+          });
+        };
+        const { id } = await start(rig.engine, [pay()]);
+        await until(() => asking);
+        expect(await rig.engine.engine.runs.cancel(id)).toMatchObject({ status: 'cancelled' });
+        release();
+        // The gate goes on by itself; a further request that it stores afterwards shows that it has come so far.
+        rig.engine.gateFault = null;
+        const later = await start(rig.engine, [pay('2.00')]);
+        await onlyRequest(rig.engine, later.id);
+        await rig.engine.engine.runs.cancel(later.id);
+        expect((await rig.engine.confirmations.list({ status: 'pending', limit: 10 })).items).toEqual([]);
+        expect(rig.payments.calls).toEqual([]);
+      },
+    );
+
+    it.each(EXECUTORS)(
+      'between the claim and the sending keeps the call from being sent ($executor)',
+      async ({ start }) => {
+        const { id } = await start(rig.engine, [pay()]);
+        const request = await onlyRequest(rig.engine, id);
+        let cancelled: Promise<unknown> = Promise.resolve();
+        rig.engine.afterClaim = () => {
+          cancelled = rig.engine.engine.runs.cancel(id);
+        };
+        await rig.engine.decide(request.id, 'approve');
+        const run = await rig.engine.finished(id);
+        await cancelled;
+        const after = await rig.engine.confirmations.get(request.id);
+        const paid = rig.payments.calls.length;
+        expect(run.invocations[0]?.status).toBe(paid === 1 ? 'succeeded' : 'blocked');
+        expect(after).toMatchObject({ execution: { status: paid === 1 ? 'succeeded' : 'failed' } });
+      },
+    );
+
+    it.each(EXECUTORS)(
+      'while the payment is made waits for its outcome and records it ($executor)',
+      async ({ start }) => {
+        const { id } = await start(rig.engine, [{ tool: 'oa__pay_slowly', args: pay().args ?? {} }]);
+        const request = await onlyRequest(rig.engine, id);
+        await rig.engine.decide(request.id, 'approve');
+        await until(() => rig.payments.callsTo('/slow').length === 1);
+        await rig.engine.engine.runs.cancel(id);
+        expect(await rig.engine.finished(id)).toMatchObject({
+          status: 'cancelled',
+          invocations: [{ status: 'succeeded', result: { slow: true } }],
+        });
+        expect(await rig.engine.confirmations.get(request.id)).toMatchObject({
+          execution: { status: 'succeeded' },
+        });
+      },
+    );
+
+    it.each(EXECUTORS)('after the end changes nothing ($executor)', async ({ start }) => {
+      const { id } = await start(rig.engine, [{ tool: 'oa__log' }]);
+      const finished = await rig.engine.finished(id);
+      expect(await rig.engine.engine.runs.cancel(id)).toEqual(finished);
+    });
+
+    it('while the model thinks ends the run, and the model is not asked again', async () => {
+      rig.model.script('buyer', [{ silent: true }, { text: 'never said' }]);
+      const { id } = await rig.engine.start({ agent: BUYER, input: script([]) });
+      await until(() => rig.model.requests.length === 1);
+      expect(await rig.engine.engine.runs.cancel(id)).toMatchObject({ status: 'cancelled', invocations: [] });
+      expect(rig.model.requests.length).toBe(1);
+      rig.model.script('buyer', []);
+    });
+  });
+
+  it.each(EXECUTORS)(
+    '152, 154: another run of the conversation goes its own way while one waits ($executor)',
+    async ({ start }) => {
+      const waiting = await start(rig.engine, [pay('1.00')], { session: 'monday' });
+      const request = await onlyRequest(rig.engine, waiting.id);
+      const other = await start(rig.engine, [{ tool: 'oa__weather' }], { session: 'monday' });
+      expect((await rig.engine.finished(other.id)).status).toBe('succeeded');
+      const third = await start(rig.engine, [pay('2.00')], { session: 'monday' });
+      const theirs = await onlyRequest(rig.engine, third.id);
+      expect((await rig.engine.confirmations.get(request.id))?.status).toBe('pending');
+      await rig.engine.decide(theirs.id, 'approve');
+      await rig.engine.finished(third.id);
+      await rig.engine.decide(request.id, 'reject');
+      await rig.engine.finished(waiting.id);
+      expect(rig.payments.callsTo('/payments').map(({ body }) => body.amount)).toEqual(['2.00']);
+    },
+  );
+});

@@ -1,0 +1,165 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Run } from '../../src/agent/run.ts';
+import { agentId, type RunId } from '../../src/ids.ts';
+import { agentNode, type EngineFixture, toolNode } from '../agent/engine-fixture.ts';
+import { toolResults } from '../agent/model-server.ts';
+import { agent } from '../agent/sample-config.ts';
+import { until } from '../support/until.ts';
+import { BUYER, type Call, type CaseRig, onlyRequest, PAYMENT, pay, script, startRig } from './case-rig.ts';
+
+const delegate = (input: string, to = 'clerk'): Call => ({ tool: 'call_agent', args: { agent: to, input } });
+
+/** Both ways in which a run hands work to another agent. */
+const PARENTS = [
+  {
+    executor: 'ReAct',
+    start: (engine: EngineFixture, input: string) =>
+      engine.start({ agent: BUYER, input: script([delegate(input)]) }),
+  },
+  {
+    executor: 'DAG',
+    start: (engine: EngineFixture, input: string) =>
+      engine.start({
+        agent: BUYER,
+        plan: [{ ...agentNode('part', 'clerk'), input } as ReturnType<typeof agentNode>],
+      }),
+  },
+];
+
+describe('the gate of a delegate', () => {
+  let rig: CaseRig;
+
+  beforeAll(async () => {
+    rig = await startRig({
+      agents: [
+        agent('buyer', { delegates: [agentId('clerk'), agentId('mirror'), agentId('planner')] }),
+        agent('clerk'),
+        agent('mirror', { delegates: [agentId('mirror')] }),
+        agent('planner', { executor: 'dag' }),
+      ],
+    });
+  });
+  afterAll(() => rig.stop());
+  beforeEach(() => {
+    rig.payments.calls.length = 0;
+    rig.model.requests.length = 0;
+  });
+
+  const childOf = (id: RunId): Promise<RunId> =>
+    until(async () => (await rig.engine.engine.runs.get(id))?.childRuns[0], { what: 'a child run' });
+  const runOf = async (id: RunId): Promise<Run> => {
+    const run = await rig.engine.engine.runs.get(id);
+    if (!run) throw new Error(`run ${id} is gone`);
+    return run;
+  };
+  const reads = (id: RunId, status: Run['status']) =>
+    until(async () => (await runOf(id)).status === status, { what: `run ${id} reads ${status}` });
+
+  describe.each(PARENTS)('called through $executor', ({ start }) => {
+    it('011, 013, 014: asks under the child’s own run, the parent waits, and only that call goes on', async () => {
+      const bystander = await rig.engine.start({ agent: BUYER, input: script([pay('77.00')]) });
+      const other = await onlyRequest(rig.engine, bystander.id);
+      const { id } = await start(rig.engine, script([pay()]));
+      const child = await childOf(id);
+      const request = await onlyRequest(rig.engine, child);
+      expect(request).toMatchObject({ runId: child, parentRunId: id, agent: 'clerk' });
+      await reads(id, 'waiting');
+      expect(rig.payments.calls).toEqual([]);
+      await rig.engine.decide(request.id, 'approve');
+      expect(await rig.engine.finished(id)).toMatchObject({
+        status: 'succeeded',
+        invocations: [{ result: 'Done.' }],
+      });
+      expect(rig.payments.calls.map(({ body }) => body)).toEqual([PAYMENT]);
+      expect(toolResults(rig.model.requestsOf('buyer').at(-1)).join()).not.toMatch(/error|failed/i);
+      expect((await rig.engine.confirmations.get(other.id))?.status).toBe('pending');
+      await rig.engine.engine.runs.cancel(bystander.id);
+    });
+
+    it('016: a rejection is the child’s to see, and nothing runs', async () => {
+      const { id } = await start(rig.engine, script([pay()]));
+      const request = await onlyRequest(rig.engine, await childOf(id));
+      await rig.engine.decide(request.id, 'reject', 'not this supplier');
+      expect((await rig.engine.finished(id)).status).toBe('succeeded');
+      expect(JSON.parse(toolResults(rig.model.requestsOf('clerk').at(-1))[0] ?? '')).toMatchObject({
+        status: 'blocked',
+        code: 'rejected',
+        reason: 'not this supplier',
+        executed: false,
+      });
+      expect(rig.payments.calls).toEqual([]);
+    });
+
+    it('stops with its caller, also where the caller was cancelled while nobody worked on it', async () => {
+      const first = await rig.another();
+      const { id } = await start(first, script([pay()]));
+      const child = await childOf(id);
+      const request = await onlyRequest(rig.engine, child);
+      await reads(id, 'waiting');
+      // Both runs are given back at once, and by then the caller is no longer wanted.
+      await rig.database.connection.execute(sql`
+        create or replace function cancel_too() returns trigger language plpgsql as $$
+        begin
+          update runs set cancel_requested_at = clock_timestamp() where finished_at is null and parent_run is null;
+          return old;
+        end $$;
+        create trigger cancel_too before delete on run_workers for each row execute function cancel_too()`);
+      await first.stop();
+      await rig.database.connection.execute(sql`drop trigger cancel_too on run_workers`);
+      expect(await rig.engine.finished(id)).toMatchObject({ status: 'cancelled' });
+      expect(await rig.engine.finished(child)).toMatchObject({ status: 'cancelled' });
+      expect((await rig.engine.confirmations.get(request.id))?.status).toBe('cancelled');
+      expect(rig.payments.calls).toEqual([]);
+    });
+  });
+
+  it('017: the caller gets what the delegate said in the end, not what it was given', async () => {
+    const { id } = await rig.engine.start({
+      agent: BUYER,
+      input: script([delegate(script([{ tool: 'oa__weather' }]))]),
+    });
+    expect((await rig.engine.finished(id)).invocations).toMatchObject([
+      { tool: 'call_agent', result: 'Done.' },
+    ]);
+  });
+
+  it('a failed plan stops the agents that it started, and withdraws what they ask', async () => {
+    const { id } = await rig.engine.start({
+      agent: BUYER,
+      plan: [
+        { ...agentNode('part', 'clerk'), input: script([pay()]) } as ReturnType<typeof agentNode>,
+        toolNode('own', 'oa__pay', { ...PAYMENT, amount: '2.00' }),
+      ],
+    });
+    const child = await childOf(id);
+    const asked = await onlyRequest(rig.engine, child);
+    const own = await until(async () =>
+      (await rig.engine.asked(id, 2).catch(() => [])).find(({ args }) => args.amount === '2.00'),
+    );
+    await rig.engine.decide(own.id, 'reject');
+    expect(await rig.engine.finished(id)).toMatchObject({
+      status: 'failed',
+      error: { code: 'node_blocked' },
+    });
+    expect((await runOf(child)).status).toBe('cancelled');
+    expect((await rig.engine.confirmations.get(asked.id))?.status).toBe('cancelled');
+    expect(rig.payments.calls).toEqual([]);
+  });
+
+  it('an agent that calls itself through itself ends, however it insists', async () => {
+    let input = script([pay()]);
+    for (let depth = 0; depth < 5; depth += 1) input = script([delegate(input, 'mirror')]);
+    const { id } = await rig.engine.start({ agent: BUYER, input });
+    expect((await rig.engine.finished(id)).status).toBe('succeeded');
+    expect(rig.payments.calls).toEqual([]);
+    expect(JSON.stringify(rig.model.requestsOf('mirror').map(toolResults))).toContain('at most 4 deep');
+  });
+
+  it('an agent that works by plan cannot be called without one', async () => {
+    const { id } = await rig.engine.start({ agent: BUYER, input: script([delegate('anything', 'planner')]) });
+    expect((await rig.engine.finished(id)).invocations).toMatchObject([
+      { status: 'failed', error: { code: 'invalid_plan' } },
+    ]);
+  });
+});

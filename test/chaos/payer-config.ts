@@ -1,0 +1,17 @@
+/**
+ * Beside the outside agent, one that works by plan and pays through a connector on loopback: `oa__pay` pays, `oa__hang`
+ * takes the payment and never answers.
+ */
+export const payerConfig = (toolsUrl: string): string => `
+agents:
+  - { id: procurement, owner: zhao.min }
+  - { id: payer, owner: zhao.min, executor: dag, tools: ["oa__*"] }
+connectors:
+  - id: oa
+    kind: http
+    baseUrl: ${toolsUrl}
+    tools:
+      - { name: pay, description: Pays., path: /payments, requiresConfirmation: true, timeout: 2s }
+      - { name: hang, description: Pays and never answers., path: /hang, requiresConfirmation: true, timeout: 2s }
+defaultPolicy: { approvers: ["group:finance"], reason: on-reject, channels: [pay-slack, pay-feishu] }
+`;

@@ -1,0 +1,230 @@
+import fc from 'fast-check';
+import { renderCard as renderFeishu } from '../../../channels/feishu/render.ts';
+import { renderCard as renderSlack } from '../../../channels/slack/render.ts';
+import type { Card } from '../../../src/channel/card.ts';
+import { visibleText } from '../../../src/channel/visible-text.ts';
+import { cardOf } from '../../../src/confirmation/card-of.ts';
+import { personId } from '../../../src/ids.ts';
+import type { JsonObject, JsonValue } from '../../../src/json.ts';
+import { checkCard } from '../../../src/standin/feishu/check-card.ts';
+import { checkMessageBlocks } from '../../../src/standin/slack/check-blocks.ts';
+import { closedRequest, pendingRequest, vote } from '../../confirmation/sample-request.ts';
+import type { ChaosRow } from '../row.ts';
+
+/** What either platform, or an eye, could take for something else than text. */
+const HOSTILE: readonly string[] = [
+  '<!channel>',
+  '<!here>',
+  '<@U0LIWEI>',
+  '<#C0FINANCE>',
+  '<https://evil.example|Acme>',
+  '<at id=all></at>',
+  '<at id="ou_liwei"></at>',
+  '[Acme](https://evil.example)',
+  'https://evil.example/a',
+  '@here',
+  '@all',
+  '```',
+  '`',
+  '*bold*',
+  '_x_',
+  '~x~',
+  ':moneybag:',
+  '&lt;!channel&gt;',
+  '&amp;',
+  '\u202e',
+  '\u2066',
+  '\u2069',
+  '\u200b',
+  '\u200d',
+  '\u2060',
+  '\ufeff',
+  '\u00ad',
+  '\u034f',
+  '\u115f',
+  '\u3164',
+  '\u{e0041}\u{e0042}',
+  '\u{e0100}',
+  '\ufe0f',
+  '\u00a0'.repeat(40),
+  '\n',
+  '\r\n',
+  '\u2028',
+  '\u2029',
+  '\u0085',
+  '\u001b[31m',
+  '\u0007',
+  '\u0000x',
+  '\t',
+  '\ud800',
+  '\udc00',
+  '\n金额: 1.00',
+  '\n*APPROVED BY CFO*\n',
+  '⏎',
+  '⟨U+202E⟩',
+  '👨‍👩‍👧',
+  '𠮷',
+  'é',
+  'e\u0301'.repeat(50),
+  '"',
+  '\\',
+  '{"a":1}',
+  '批准',
+  'x'.repeat(700),
+  '汉'.repeat(900),
+];
+const text = fc
+  .array(fc.oneof(fc.constantFrom(...HOSTILE), fc.string({ maxLength: 12, unit: 'binary' })), {
+    maxLength: 8,
+  })
+  .map((parts) => parts.join(''));
+const huge = fc
+  .tuple(fc.constantFrom(...HOSTILE), fc.integer({ min: 1, max: 100_000 }))
+  .map(([unit, size]) => unit.repeat(Math.ceil(size / unit.length)));
+const anyText = fc.oneof({ weight: 8, arbitrary: text }, { weight: 1, arbitrary: huge });
+const value: fc.Arbitrary<JsonValue> = fc.oneof(
+  anyText,
+  fc.double({ noNaN: true }),
+  fc.boolean(),
+  fc.constant(null),
+  fc.array(anyText, { maxLength: 4 }),
+  fc.dictionary(anyText, anyText, { maxKeys: 4 }),
+) as fc.Arbitrary<JsonValue>;
+const requests = fc.record({
+  args: fc
+    .tuple(fc.dictionary(anyText, value, { maxKeys: 60 }), anyText, anyText, anyText)
+    .map(([more, amount, currency, payee]) => ({ ...more, amount, currency, payee }) as JsonObject),
+  summary: fc.option(anyText),
+  tool: anyText,
+  session: fc.option(anyText),
+  requester: anyText,
+  reason: fc.option(anyText),
+  closed: fc.boolean(),
+  locale: fc.constantFrom('zh-CN', 'en-US'),
+});
+type Hostile = typeof requests extends fc.Arbitrary<infer T> ? T : never;
+
+export const hostileContent: ChaosRow = {
+  id: 'F22',
+  title: 'hostile text in arguments, names, summaries and reasons, drawn by both channels',
+  volume: { usual: 200, full: 2_000 },
+  async run({ rounds }) {
+    let approvable = 0;
+    let largest = 0;
+    const outcome = fc.check(
+      fc.property(requests, (hostile) => {
+        const card = drawn(hostile);
+        for (const faultOf of [slackFault, feishuFault]) {
+          const result = faultOf(card);
+          if (typeof result === 'string') throw new Error(result);
+          approvable += result.approvable ? 1 : 0;
+          largest = Math.max(largest, result.bytes);
+        }
+      }),
+      { numRuns: rounds, maxSkipsPerRun: 1, interruptAfterTimeLimit: 240_000 },
+    );
+    const note = outcome.failed
+      ? `${String((outcome.errorInstance as Error | null)?.message).slice(0, 300)} for ${fc.stringify(outcome.counterexample).slice(0, 300)}`
+      : `literal in ${outcome.numRuns * 2} cards, ${approvable} with an approve button, largest ${largest} bytes`;
+    return { tried: outcome.numRuns * 2, lost: 0, doubled: 0, letIn: outcome.failed ? 1 : 0, note };
+  },
+};
+
+const PEOPLE = { timeZone: 'Asia/Shanghai', publicUrl: 'https://gate.acme.example' } as const;
+
+function drawn({ args, summary, tool, session, requester, reason, closed, locale }: Hostile): Card {
+  const person = { id: personId('zhao.min'), name: requester };
+  const facts = { args, summary, tool, session, requester: person, requesterNamedByAgent: true };
+  const request = closed
+    ? closedRequest(
+        { status: 'rejected', by: { ...person }, reason },
+        { ...facts, votes: [vote(person, 'reject', reason)] },
+      )
+    : pendingRequest(facts);
+  return cardOf({ request, locale: locale as Card['locale'], ...PEOPLE });
+}
+
+interface Sound {
+  readonly approvable: boolean;
+  readonly bytes: number;
+}
+
+/** What a card must be on Slack; a text says what it is instead. */
+function slackFault(card: Card): string | Sound {
+  const { payload, decisiveShown } = renderSlack(card, 'token');
+  const message = JSON.parse(payload) as { text: string; blocks: JsonValue[] };
+  const check = checkMessageBlocks(message.blocks);
+  if (!check.ok) return `Slack would refuse it: ${JSON.stringify(check)}`;
+  if (/[<>]/.test(message.text)) return 'the fallback text holds markup';
+  const texts: string[] = [];
+  const fault = walk(message.blocks, (node) => {
+    if (node.type === 'mrkdwn' || node.type === 'markdown') return 'markup on Slack';
+    if (node.type === 'plain_text' && node.emoji !== false) return 'emoji are on';
+    if (['link', 'user', 'usergroup', 'channel', 'broadcast', 'emoji', 'date'].includes(String(node.type)))
+      return `a ${String(node.type)} element`;
+    if (typeof node.text === 'string') texts.push(node.text);
+    return null;
+  });
+  const approvable = payload.includes('countersign.approve');
+  return (
+    fault ??
+    commonFault(card, texts, approvable, decisiveShown) ?? { approvable, bytes: Buffer.byteLength(payload) }
+  );
+}
+
+/** The same for Feishu. */
+function feishuFault(card: Card): string | Sound {
+  const { payload, decisiveShown } = renderFeishu({ card, token: 'token', chat: 'oc_finance' });
+  const check = checkCard(payload);
+  if (check.kind === 'fault') return `Feishu would refuse it: ${check.message}`;
+  if (Buffer.byteLength(JSON.stringify({ content: payload })) > 30_000) return 'over 30 KB';
+  const texts: string[] = [];
+  const fault = walk(check.card, (node) => {
+    if (['markdown', 'lark_md', 'at', 'link', 'person', 'person_list', 'note'].includes(String(node.tag)))
+      return `a ${String(node.tag)} element`;
+    if (typeof node.content === 'string') {
+      if (node.tag !== 'plain_text') return `content in ${String(node.tag)}`;
+      texts.push(node.content);
+    }
+    return null;
+  });
+  const approvable = /"action":"approve"|"name":"approve\./.test(payload);
+  return (
+    fault ??
+    commonFault(card, texts, approvable, decisiveShown) ?? { approvable, bytes: Buffer.byteLength(payload) }
+  );
+}
+
+function commonFault(
+  card: Card,
+  texts: readonly string[],
+  approvable: boolean,
+  decisiveShown: boolean,
+): string | null {
+  for (const shown of texts) {
+    if (!shown.isWellFormed()) return `half a character in ${JSON.stringify(shown.slice(0, 80))}`;
+    // Our own lines are put together with line feeds and our own marks; nothing else may be unseen.
+    const { changed } = visibleText(shown.replaceAll('\n', ''));
+    if (changed) return `something unseen in ${JSON.stringify(shown.slice(0, 200))}`;
+  }
+  if (approvable !== (decisiveShown && card.actions.kind === 'decide' && card.actions.approvable))
+    return 'the approve button does not follow what is shown';
+  if (!approvable) return null;
+  const all = texts.join('\u0000');
+  for (const { value: decisive } of [...card.lines.filter((line) => line.decisive), { value: card.tool }])
+    if (!all.includes(decisive)) return `approvable without ${decisive.slice(0, 80)}`;
+  return null;
+}
+
+/** Asks about every object in a JSON value; the first answer that is not null. */
+function walk(node: JsonValue, ask: (node: JsonObject) => string | null): string | null {
+  if (Array.isArray(node)) {
+    for (const item of node) {
+      const answer = walk(item, ask);
+      if (answer !== null) return answer;
+    }
+    return null;
+  }
+  if (node === null || typeof node !== 'object') return null;
+  return ask(node) ?? walk(Object.values(node), ask);
+}

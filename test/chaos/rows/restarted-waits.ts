@@ -1,0 +1,88 @@
+import type { PolicyRule } from '../../../src/config/config.ts';
+import { connectPostgres } from '../../../src/db/connect-postgres.ts';
+import { migrate } from '../../../src/db/migrate.ts';
+import { agentId } from '../../../src/ids.ts';
+import { type EngineFixture, startEngine, toolNode } from '../../agent/engine-fixture.ts';
+import { agent, sampleConfig } from '../../agent/sample-config.ts';
+import { ToolServer } from '../../agent/tool-server.ts';
+import { runStatement } from '../../support/run-statement.ts';
+import { until } from '../../support/until.ts';
+import type { ChaosRow } from '../row.ts';
+import { sideBySide } from '../side-by-side.ts';
+
+/** How long all of them may take once the last is decided. */
+const RESUMED_WITHIN_MS = 30_000;
+
+export const restartedWaits: ChaosRow = {
+  id: 'F24',
+  title: 'pending runs, the service restarted, then all decided: each resumes once, as it was decided',
+  volume: { usual: 150, full: 10_000 },
+  async run({ databaseUrl, rounds }) {
+    const tools = new ToolServer();
+    const sample = sampleConfig({
+      modelUrl: 'http://127.0.0.1:9',
+      toolUrl: await tools.start(),
+      agents: [agent('buyer', { model: null, executor: 'dag' })],
+    });
+    const config = { ...sample, defaultPolicy: patient(sample.defaultPolicy) };
+    const process = async (): Promise<{ engine: EngineFixture; stop(): Promise<void> }> => {
+      const database = await connectPostgres({ url: databaseUrl });
+      await migrate(database);
+      const engine = await startEngine({ database, config });
+      return { engine, stop: () => engine.stop().then(() => database.close()) };
+    };
+    const first = await process();
+    await sideBySide(rounds, async (index) => {
+      const plan = [toolNode('pay', 'oa__pay', { payee: `payee ${index}`, amount: '10.00' })];
+      await first.engine.start({ agent: agentId('buyer'), plan });
+    });
+    const pending = () =>
+      runStatement<{ id: string; run: string; payee: string }>(
+        databaseUrl,
+        "select id, run_id as run, args ->> 'payee' as payee from confirmations where status = 'pending'",
+      );
+    await until(async () => (await pending()).length === rounds, { deadlineMs: 600_000, what: 'all asked' });
+    const asked = await pending();
+    await first.stop();
+
+    const second = await process();
+    await until(() => second.engine.engine.activeRuns() === rounds, {
+      deadlineMs: 60_000,
+      what: 'taken over',
+    });
+    await sideBySide(rounds, async (index) => {
+      const request = asked[index];
+      if (request === undefined) return;
+      const verdict = index % 3 === 0 ? 'reject' : 'approve';
+      await second.engine.decide(request.id as never, verdict, 'as agreed');
+    });
+    const decidedAt = performance.now();
+    await until(() => second.engine.engine.activeRuns() === 0, {
+      deadlineMs: RESUMED_WITHIN_MS,
+      what: 'all runs finished',
+    }).catch(() => {});
+    const resumedInMs = Math.round(performance.now() - decidedAt);
+
+    const counts = { lost: 0, doubled: 0, letIn: 0 };
+    const ends = new Map(
+      (await runStatement<{ id: string; status: string }>(databaseUrl, 'select id, status from runs')).map(
+        ({ id, status }) => [id, status],
+      ),
+    );
+    for (const [index, { run, payee }] of asked.entries()) {
+      const paid = tools.calls.filter(({ body }) => body.payee === payee).length;
+      const rejected = index % 3 === 0;
+      if (paid > 1) counts.doubled += 1;
+      if (rejected && paid > 0) counts.letIn += 1;
+      if ((!rejected && paid === 0) || ends.get(run) !== (rejected ? 'failed' : 'succeeded'))
+        counts.lost += 1;
+    }
+    await second.stop();
+    await tools.stop();
+    return { tried: rounds, ...counts, note: `all resumed ${resumedInMs} ms after the last decision` };
+  },
+};
+
+/** Asking about thousands takes a while; none of them may be over before it is decided. */
+const patient = (rule: PolicyRule | null): PolicyRule | null =>
+  rule && { ...rule, decideWithinMs: 3_600_000, executeWithinMs: 3_600_000 };

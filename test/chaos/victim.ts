@@ -1,0 +1,161 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ToolServer } from '../agent/tool-server.ts';
+import { call } from '../e2e/api.ts';
+import { KEYS, type Platforms, startPlatforms, yamlFor } from '../e2e/platforms.ts';
+import { type ServiceProcess, startServiceProcess } from '../e2e/service-process.ts';
+import { runStatement } from '../support/run-statement.ts';
+import { type ProxiedConnection, startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import { payerConfig } from './payer-config.ts';
+
+/** A moment in what the service says to its database, and there it is killed. */
+export interface KillPoint {
+  /** All of these are in one thing it says; that is held back, unless `letPass`, or another moment is named. */
+  readonly says: readonly string[];
+  /** Not there, but when the same connection says `commit`, or is told that it was committed. */
+  readonly heldAt?: 'commit' | 'commit answered';
+  readonly letPass?: boolean;
+}
+
+/** One service process after another on one database, each killed at a chosen point; all else lives on. */
+export class Victim {
+  readonly databaseUrl: string;
+  readonly platforms: Platforms;
+  readonly tools: ToolServer;
+  readonly #proxy: TcpProxy;
+  readonly #yaml: string;
+  readonly #dataDir: string;
+  readonly #watch: Watch;
+  #service: ServiceProcess | null = null;
+
+  private constructor(input: {
+    databaseUrl: string;
+    platforms: Platforms;
+    tools: ToolServer;
+    proxy: TcpProxy;
+    watch: Watch;
+    yaml: string;
+    dataDir: string;
+  }) {
+    this.databaseUrl = input.databaseUrl;
+    this.platforms = input.platforms;
+    this.tools = input.tools;
+    this.#proxy = input.proxy;
+    this.#watch = input.watch;
+    this.#yaml = input.yaml;
+    this.#dataDir = input.dataDir;
+  }
+
+  static async start(databaseUrl: string): Promise<Victim> {
+    const platforms = await startPlatforms();
+    const tools = new ToolServer();
+    const toolsUrl = await tools.start();
+    const watch = new Watch();
+    const proxy = await startTcpProxy(databaseUrl, {
+      onSent: (text, connection) => watch.sent(text, connection),
+      onAnswered: (text, connection) => watch.answered(text, connection),
+    });
+    const dataDir = await mkdtemp(join(tmpdir(), 'countersign-victim-'));
+    const yaml = yamlFor({ platforms, databaseUrl: proxy.url, dataDir, changes: payerConfig(toolsUrl) });
+    const victim = new Victim({ databaseUrl, platforms, tools, proxy, watch, yaml, dataDir });
+    await victim.begin();
+    return victim;
+  }
+
+  get service(): ServiceProcess {
+    if (this.#service === null) throw new Error('No service is running');
+    return this.#service;
+  }
+
+  /** Starts the next process. */
+  async begin(): Promise<void> {
+    this.#service = await startServiceProcess(this.#yaml);
+    this.platforms.serviceUrl = this.#service.url;
+  }
+
+  /** Does something, waits until the service reaches the point (or the promise is kept), and kills it there. */
+  async killAt(point: KillPoint | Promise<unknown>, trigger: () => Promise<unknown>): Promise<void> {
+    const reached = point instanceof Promise ? point : this.#watch.next(point);
+    // Whoever asked hears nothing more: its connection breaks.
+    const triggered = trigger().catch(() => {});
+    const given = JSON.stringify(point instanceof Promise ? 'a promise' : point);
+    await Promise.race([
+      reached,
+      new Promise((_, reject) => setTimeout(reject, 20_000, new Error(`Not reached: ${given}`)).unref()),
+    ]);
+    await this.service.kill();
+    this.#service = null;
+    this.#proxy.cutStalled();
+    await triggered;
+    await this.letTimePass();
+  }
+
+  /** What the leases of a dead process would be after a while: over. */
+  async letTimePass(): Promise<void> {
+    await runStatement(
+      this.databaseUrl,
+      'update deliveries set lease_until = now() where lease_until > now()',
+    );
+    await runStatement(this.databaseUrl, 'delete from run_workers');
+  }
+
+  /** Starts a plan of one call and gives the run's id, and the request it waits for. */
+  async startRun(tool: 'oa__pay' | 'oa__hang', args: object): Promise<string> {
+    const plan = { nodes: [{ id: 'pay', tool, args }] };
+    const started = await call<{ id: string; run?: { id: string } }>(this.service.url, 'POST', '/v1/runs', {
+      key: KEYS.admin,
+      body: { agent: 'payer', input: 'Pay.', plan },
+    });
+    const id = started.body.run?.id ?? started.body.id;
+    if (started.status !== 202 || !id) throw new Error(`No run: ${JSON.stringify(started)}`);
+    return id;
+  }
+
+  async stop(): Promise<void> {
+    await this.#service?.kill();
+    await this.#proxy.stop();
+    await Promise.all([this.platforms.stop(), this.tools.stop()]);
+    await rm(this.#dataDir, { recursive: true, force: true });
+  }
+}
+
+/** Waits for one kill point at a time. */
+class Watch {
+  #point: KillPoint | null = null;
+  #reached: () => void = () => {};
+  readonly #marked = new Set<ProxiedConnection>();
+
+  next(point: KillPoint): Promise<void> {
+    this.#point = point;
+    this.#marked.clear();
+    return new Promise((resolve) => {
+      this.#reached = resolve;
+    });
+  }
+
+  sent(text: string, connection: ProxiedConnection): void {
+    const point = this.#point;
+    if (point === null) return;
+    if (point.says.every((words) => text.includes(words))) {
+      if (point.heldAt === undefined) this.#hit(point, connection);
+      else this.#marked.add(connection);
+    }
+    if (point.heldAt === 'commit' && this.#marked.has(connection) && /commit\0/i.test(text)) {
+      this.#hit(point, connection);
+    }
+  }
+
+  answered(text: string, connection: ProxiedConnection): void {
+    const point = this.#point;
+    if (point?.heldAt === 'commit answered' && this.#marked.has(connection) && text.includes('COMMIT')) {
+      this.#hit(point, connection);
+    }
+  }
+
+  #hit(point: KillPoint, connection: ProxiedConnection): void {
+    this.#point = null;
+    if (!point.letPass) connection.stall();
+    this.#reached();
+  }
+}

@@ -1,0 +1,86 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectPostgres } from '../../src/db/connect-postgres.ts';
+import type { Database } from '../../src/db/database.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { type Core, POLICY, person, startCore } from '../support/core.ts';
+import { newPostgresDatabase } from '../support/databases.ts';
+import { until } from '../support/until.ts';
+
+describe('the sweeper', () => {
+  let database: Database;
+  let other: Database;
+  let core: Core;
+
+  beforeAll(async () => {
+    const url = await newPostgresDatabase();
+    database = await connectPostgres({ url });
+    other = await connectPostgres({ url, listen: false });
+    await migrate(database);
+    core = startCore(database);
+  });
+  afterAll(async () => {
+    core.stop();
+    await Promise.all([database.close(), other.close()]);
+  });
+
+  const hold = (id: string, until: Promise<void>) =>
+    new Promise<{ readonly ended: Promise<void> }>((resolve) => {
+      const ended = other
+        .transaction(async (connection) => {
+          await connection.execute(sql`select 1 from confirmations where id = ${id} for update`);
+          resolve({ ended });
+          await until;
+        })
+        .catch(() => {});
+    });
+
+  it('expires every other request while somebody holds one', async () => {
+    core.policy = { ...POLICY, decideWithinMs: 50 };
+    const ids = [await core.pending(), await core.pending(), await core.pending()];
+    core.policy = POLICY;
+    const [held, ...others] = ids;
+    let letGo = () => {};
+    const { ended } = await hold(
+      held ?? '',
+      new Promise((resolve) => {
+        letGo = resolve;
+      }),
+    );
+    await until(async () => (await core.ledger.due(10)).toExpire.length === 3);
+    expect(await core.sweeper.sweep()).toBe(2);
+    for (const id of others) expect((await core.service.get(id))?.status).toBe('expired');
+    letGo();
+    await ended;
+    expect(await core.sweeper.sweep()).toBe(1);
+  });
+
+  it('is not kept out for ever by a process that stands still inside its transaction', async () => {
+    const id = await core.pending();
+    let wakeUp = () => {};
+    const { ended } = await hold(
+      id,
+      new Promise((resolve) => {
+        wakeUp = resolve;
+      }),
+    );
+    const vote = () =>
+      core.service
+        .decide({
+          id,
+          person: person('li.wei'),
+          verdict: 'approve',
+          reason: null,
+          argsDigest: null,
+          surface: { kind: 'api' },
+        })
+        .then(
+          ({ kind }) => kind,
+          () => 'not recorded',
+        );
+    expect(await vote()).toBe('not recorded');
+    await until(async () => (await vote()) === 'recorded', { deadlineMs: 15_000 });
+    wakeUp();
+    await ended;
+  }, 20_000);
+});
