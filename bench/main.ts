@@ -10,6 +10,7 @@ import { benchDecisionToResume } from './decision-to-resume.ts';
 import { benchDecisions } from './decisions.ts';
 import { benchHookDispatch } from './hook-dispatch.ts';
 import { benchInvokeTool } from './invoke-tool.ts';
+import { benchPolicies } from './policies.ts';
 import { benchWaits } from './waits.ts';
 
 // `npm run bench`: every figure beside its reference, measured in this one run; JSON on the last line.
@@ -18,6 +19,7 @@ const server = await startPostgres(folder);
 const rows: BenchRow[] = [];
 try {
   rows.push(...(await benchHookDispatch()));
+  rows.push(...benchPolicies());
   rows.push(...(await benchInvokeTool()));
   rows.push(...(await benchDecisionToResume(await freshDatabase('resume'))));
   rows.push(...(await benchDecisions(await freshDatabase('decisions'))));

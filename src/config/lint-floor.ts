@@ -5,16 +5,9 @@ import type { Entry } from './draft.ts';
 import type { Lint } from './lint-config.ts';
 
 /** Policies of which the floor takes something that they seem to grant. */
-export const lintFloor: Lint = ({ draft, resolved }, findings) => {
+export const lintFloor: Lint = ({ resolved }, findings) => {
   const { floor, policies, defaultPolicy } = resolved;
   if (floor === null) return;
-  const known = [...draft.names.tools.map(({ name }) => name), ...draft.names.externalTools];
-  for (const [index, pattern] of floor.value.tools.entries())
-    if (!known.some((name) => globsOverlap(pattern, name)))
-      findings.warning(
-        [...floor.path, 'tools', index],
-        'matches no tool, so the floor covers nothing by it: mend the pattern, or take it out',
-      );
   const always = floor.value.when === null;
   const rules: readonly (Entry<PolicyRule> & { readonly tools: readonly string[] })[] = [
     ...policies.map(({ path, value }) => ({ path, value, tools: value.tools })),

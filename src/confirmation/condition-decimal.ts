@@ -46,6 +46,11 @@ export class ExactDecimal {
     return decimal;
   }
 
+  /** How long it is, in words of seven digits. */
+  get words(): number {
+    return this.#value.d.length;
+  }
+
   plus(other: ExactDecimal): ExactDecimal {
     return bounded(new ExactDecimal(this.#value.plus(other.#value)));
   }

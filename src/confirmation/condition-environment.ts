@@ -36,30 +36,73 @@ const shared = new Environment({
   .registerType('decimal', { ctor: ExactDecimal, fields: {} })
   .registerType('money', { ctor: Money, fields: {} });
 
-shared
-  // Both take anything, so that their failure names the parameter; what cannot be right is refused before.
-  .registerFunction('decimal(dyn): decimal', (value: unknown) => ExactDecimal.from(value, 0), sync)
-  .registerFunction(
-    'money(dyn, dyn): money',
-    (amount: unknown, code: unknown) => Money.from(amount, code),
-    sync,
-  )
-  .registerOperator('decimal + decimal', (a: ExactDecimal, b: ExactDecimal) => a.plus(b))
-  .registerOperator('decimal - decimal', (a: ExactDecimal, b: ExactDecimal) => a.minus(b))
-  .registerOperator('decimal * decimal', (a: ExactDecimal, b: ExactDecimal) => a.times(b))
-  .registerOperator('decimal / decimal', (a: ExactDecimal, b: ExactDecimal) => a.dividedBy(b))
-  .registerOperator('-decimal', (a: ExactDecimal) => a.negated())
-  .registerOperator('money + money', (a: Money, b: Money) => a.plus(b))
-  .registerOperator('money - money', (a: Money, b: Money) => a.minus(b))
-  .registerOperator('money * decimal', (a: Money, b: ExactDecimal) => a.times(b));
-type Ordered = { compare(other: Ordered): number; equals(other: Ordered): boolean };
-for (const type of ['decimal', 'money']) {
-  shared
-    .registerOperator(`${type} == ${type}`, (a: Ordered, b: Ordered) => a.equals(b))
-    .registerOperator(`${type} < ${type}`, (a: Ordered, b: Ordered) => a.compare(b) < 0)
-    .registerOperator(`${type} <= ${type}`, (a: Ordered, b: Ordered) => a.compare(b) <= 0)
-    .registerOperator(`${type} > ${type}`, (a: Ordered, b: Ordered) => a.compare(b) > 0)
-    .registerOperator(`${type} >= ${type}`, (a: Ordered, b: Ordered) => a.compare(b) >= 0);
+/** What an operation on exact numbers costs, by their lengths in words. A quotient is worked out to all its digits. */
+const STEPS = {
+  add: (a: Exact, b: Exact) => 40 + 4 * (a.words + b.words),
+  compare: (a: Exact, b: Exact) => 40 + a.words + b.words,
+  multiply: (a: Exact, b: Exact) => 80 + 2 * a.words * b.words,
+  divide: (_: Exact, b: Exact) => 2_000 + 400 * b.words,
+} as const;
+
+interface Exact {
+  readonly words: number;
+}
+
+interface Ordered extends Exact {
+  compare(other: Ordered): number;
+  equals(other: Ordered): boolean;
+}
+
+/** Of a text; what is no text is refused at once. */
+const stepsToRead = (value: unknown): number => 60 + (typeof value === 'string' ? 4 * value.length : 0);
+
+function registerExactNumbers(environment: Environment, budget: ConditionBudget): void {
+  const operator = <Left extends Exact, Right extends Exact>(
+    signature: string,
+    cost: keyof typeof STEPS,
+    apply: (left: Left, right: Right) => unknown,
+  ): void => {
+    environment.registerOperator(signature, (left: Left, right: Right) => {
+      budget.charge(STEPS[cost](left, right));
+      return apply(left, right);
+    });
+  };
+  // Both functions take anything, so that their failure names the parameter; what cannot be right is refused before.
+  environment
+    .registerFunction(
+      'decimal(dyn): decimal',
+      (value: unknown) => {
+        budget.charge(stepsToRead(value));
+        return ExactDecimal.from(value, 0);
+      },
+      sync,
+    )
+    .registerFunction(
+      'money(dyn, dyn): money',
+      (amount: unknown, code: unknown) => {
+        budget.charge(stepsToRead(amount));
+        return Money.from(amount, code);
+      },
+      sync,
+    );
+  operator('decimal + decimal', 'add', (a: ExactDecimal, b: ExactDecimal) => a.plus(b));
+  operator('decimal - decimal', 'add', (a: ExactDecimal, b: ExactDecimal) => a.minus(b));
+  operator('decimal * decimal', 'multiply', (a: ExactDecimal, b: ExactDecimal) => a.times(b));
+  operator('decimal / decimal', 'divide', (a: ExactDecimal, b: ExactDecimal) => a.dividedBy(b));
+  environment.registerOperator('-decimal', (a: ExactDecimal) => {
+    budget.charge(STEPS.compare(a, a));
+    return a.negated();
+  });
+  operator('money + money', 'add', (a: Money, b: Money) => a.plus(b));
+  operator('money - money', 'add', (a: Money, b: Money) => a.minus(b));
+  operator('money * decimal', 'multiply', (a: Money, b: ExactDecimal) => a.times(b));
+  for (const type of ['decimal', 'money']) {
+    operator(`${type} == ${type}`, 'compare', (a: Ordered, b: Ordered) => a.equals(b));
+    operator(`${type} < ${type}`, 'compare', (a: Ordered, b: Ordered) => a.compare(b) < 0);
+    operator(`${type} <= ${type}`, 'compare', (a: Ordered, b: Ordered) => a.compare(b) <= 0);
+    operator(`${type} > ${type}`, 'compare', (a: Ordered, b: Ordered) => a.compare(b) > 0);
+    operator(`${type} >= ${type}`, 'compare', (a: Ordered, b: Ordered) => a.compare(b) >= 0);
+  }
 }
 
 /**
@@ -74,8 +117,9 @@ export function createConditionEnvironment(
     budget.charge(lengthOf(elements) * Number(stepsPerElement));
     return elements;
   };
-  return shared
-    .clone()
+  const environment = shared.clone();
+  registerExactNumbers(environment, budget);
+  return environment
     .registerFunction(`${BOUNDED.range}(list<V>, int): list<V>`, range, sync)
     .registerFunction(`${BOUNDED.range}(map<K, V>, int): map<K, V>`, range, sync)
     .registerFunction(

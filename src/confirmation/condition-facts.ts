@@ -7,6 +7,11 @@ import type { FactReads } from './fact-reads.ts';
 export const LONGEST_TEXT = 8_192;
 export const LONGEST_LIST = 1_000;
 
+/** Of a key, or of a list however short. */
+const STEPS_PER_READ = 10;
+/** Of a map whose keys are listed or counted, which is one thing to the engine. */
+const STEPS_PER_KEY = 4;
+
 /**
  * A JSON object as a condition sees it: read-only, own keys alone (`__proto__` and `constructor` are names like
  * others and reach no prototype), wrapped piece by piece as it is read, each piece charged to the budget.
@@ -33,6 +38,7 @@ export class FactMap extends Map<string, unknown> {
 
   override get(key: string): unknown {
     if (!this.has(key)) return undefined;
+    this.#budget.charge(STEPS_PER_READ);
     return readFact(this.#source[key] as JsonValue, this.#budget, this.#pathOf(key), this.#reads);
   }
 
@@ -48,12 +54,14 @@ export class FactMap extends Map<string, unknown> {
   }
 
   override get size(): number {
-    return Object.keys(this.#source).length;
+    const { length } = Object.keys(this.#source);
+    this.#budget.charge(STEPS_PER_KEY * length);
+    return length;
   }
 
   override keys(): MapIterator<string> {
     const keys = Object.keys(this.#source);
-    this.#budget.charge(keys.length);
+    this.#budget.charge(STEPS_PER_KEY * keys.length);
     return keys.values() as MapIterator<string>;
   }
 
@@ -85,7 +93,7 @@ function readFact(value: JsonValue, budget: ConditionBudget, path: string, reads
   if (typeof value !== 'object' || value === null) return value;
   if (!Array.isArray(value)) return new FactMap(value, budget, path, reads);
   if (value.length > LONGEST_LIST) throw tooLarge(path);
-  budget.charge(value.length);
+  budget.charge(STEPS_PER_READ + 2 * value.length);
   return value.map((element, index) => readFact(element, budget, `${path}[${index}]`, reads));
 }
 

@@ -21,6 +21,10 @@ export class Money {
     return new Money(exactAmount, currency);
   }
 
+  get words(): number {
+    return this.#amount.words;
+  }
+
   plus(other: Money): Money {
     return new Money(this.#amount.plus(this.#inSameCurrency(other)), this.#currency);
   }

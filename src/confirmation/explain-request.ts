@@ -87,9 +87,10 @@ function explainedPeople({
     seat: FrozenApprover | undefined,
     more: readonly Obstacle[],
   ): ExplainedPerson => {
+    const conflicts = conflictsOf(person.id, policy.allowSelfApproval);
     const obstacles = [
       ...more,
-      ...conflictsOf(person.id, policy.allowSelfApproval),
+      ...(more.includes('inactive_then') ? conflicts.filter((code) => code !== 'inactive_now') : conflicts),
       ...(seat !== undefined && isAwayThroughout(seat.away, life) ? (['away'] as const) : []),
     ];
     const mayApprove = seat !== undefined && obstacles.length === 0;

@@ -71,6 +71,11 @@ const MATRIX: readonly Row[] = [
     answers: '200 404 200 200 200 200 200 200 200 200 200 404 403',
   },
   {
+    route: 'explain',
+    call: ({ id }) => get(`/v1/confirmations/${id}/explain`),
+    answers: '403 403 200 200 200 200 200 200 200 200 200 404 403',
+  },
+  {
     route: 'list',
     call: () => get('/v1/confirmations'),
     answers: '403 403 200 200 200 200 200 200 200 200 200 200 403',

@@ -1,0 +1,58 @@
+import type { JsonObject, JsonValue } from '../src/json.ts';
+
+/** A condition, and arguments that an agent chose to make it cost as much as it can. */
+export interface HostileCall {
+  readonly name: string;
+  readonly when: string;
+  readonly args: JsonObject;
+}
+
+const list = (length: number, element: (index: number) => JsonValue): JsonValue[] =>
+  Array.from({ length }, (_, index) => element(index));
+const keys = (length: number): JsonObject =>
+  Object.fromEntries(list(length, (index) => [`k${index}`, index]) as [string, JsonValue][]);
+const tree = (depth: number): JsonValue => (depth === 0 ? 'x' : list(3, () => tree(depth - 1)));
+/** Distinct, so that none is known already; as many digits as a text may have. */
+const numbers = list(400, (index) => `7.${'3'.repeat(90)}${index}`);
+
+/** The dearest that a search over every operator and function of the language found, each within 256 KiB of arguments. */
+export const HOSTILE_CALLS: readonly HostileCall[] = [
+  {
+    name: 'products of long decimals',
+    when: 'args.l.all(x, decimal(x) * decimal(x) * decimal(x) * decimal(x) > decimal("0"))',
+    args: { l: numbers },
+  },
+  {
+    name: 'quotients of long decimals',
+    when: 'args.l.all(x, decimal(x) * decimal(x) * decimal(x) * decimal(x) / decimal(x) > decimal("0"))',
+    args: { l: numbers },
+  },
+  { name: 'two wide maps', when: 'args.a == args.b', args: { a: keys(12_000), b: keys(12_000) } },
+  { name: 'the keys of a wide map', when: 'args.m.exists(k, k == "q")', args: { m: keys(25_000) } },
+  {
+    name: 'the size of a wide map in a loop',
+    when: 'args.l.exists(x, size(args.m) == 1)',
+    args: { l: list(400, () => 1), m: keys(20_000) },
+  },
+  { name: 'two deep trees', when: 'args.a == args.b', args: { a: tree(8), b: tree(8) } },
+  {
+    name: 'loops in loops',
+    when: 'args.l.exists(x, args.l.exists(y, args.l.exists(z, x == y && y == z && z == "q")))',
+    args: { l: list(60, () => 'a') },
+  },
+  {
+    name: 'elements that fail',
+    when: 'args.l.exists(x, x.y == 1) || args.l.exists(x, x.z == 1)',
+    args: { l: list(1_000, () => ({})) },
+  },
+  {
+    name: 'patterns that make others backtrack',
+    when: list(40, (index) => `args.t.matches("(a|b|ab)*c${index}")`).join(' || '),
+    args: { t: 'ab'.repeat(4_000) },
+  },
+  {
+    name: 'a search for a long text in long texts',
+    when: 'args.l.exists(t, t.contains(args.u))',
+    args: { l: list(30, () => 'a'.repeat(8_000)), u: `${'a'.repeat(4_000)}b` },
+  },
+];

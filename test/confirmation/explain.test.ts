@@ -1,0 +1,264 @@
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Config } from '../../src/config/config.ts';
+import { createConfirmationService } from '../../src/confirmation/create-confirmation-service.ts';
+import { explainCall } from '../../src/confirmation/explain-call.ts';
+import { explanationLines } from '../../src/confirmation/explanation-lines.ts';
+import { createPolicyEvaluator } from '../../src/confirmation/policy-evaluator.ts';
+import { createConfirmationGate } from '../../src/confirmation/request-confirmation.ts';
+import { createRoster } from '../../src/confirmation/roster.ts';
+import type { Database } from '../../src/db/database.ts';
+import type { HookContext } from '../../src/hook/hook-context.ts';
+import { agentId, channelId, personId } from '../../src/ids.ts';
+import type { JsonObject } from '../../src/json.ts';
+import { LOCALES } from '../../src/locale.ts';
+import { loaded } from '../config/fixtures.ts';
+import { type Core, startCore } from '../support/core.ts';
+import { DATABASES } from '../support/databases.ts';
+
+const FILE = `organization: acme
+externalTools: ["bank__*", "hr__*"]
+people:
+  - { id: li, name: 李, groups: [finance], slack: { team: T0, user: U0LI } }
+  - { id: wang, name: 王, groups: [finance], consoleKey: key-of-wang-0123456789,
+      away: { from: 2020-01-01, delegate: sun } }
+  - { id: zhao, name: 赵, groups: [finance], slack: { team: T0, user: U0ZHAO } }
+  - { id: qian, name: 钱, groups: [finance], active: false }
+  - { id: owner, name: 主, groups: [finance], consoleKey: key-of-owner-0123456789 }
+  - { id: boss, name: 总, groups: [board], consoleKey: key-of-boss-0123456789 }
+  - { id: sun, name: 孙, consoleKey: key-of-sun-0123456789 }
+channels:
+  - { id: pay-slack, kind: slack, botToken: t, signingSecret: s, team: T0, channel: C0, mode: http }
+agents:
+  - { id: procurement, owner: owner }
+policies:
+  - { id: hr, tools: ["hr__*"], approvers: ["group:finance"] }
+  - { id: huge, tools: ["bank__*"], when: 'decimal(args.amount) > decimal("1000000")', approvers: ["group:finance"] }
+  - { id: urgent, tools: ["bank__*"], when: 'has(metadata.urgent)', approvers: ["group:finance"] }
+  - id: large
+    tools: ["bank__*"]
+    when: 'money(args.amount, args.currency) > money("50000", "CNY") && agent == "procurement"'
+    approvers: ["group:finance", "person:wang"]
+    quorum: 2
+    decideWithin: 1h
+    escalateAfter: { after: 10m, to: ["group:board"] }
+    excluded: args.payee
+floor: { tools: ["bank__*"], approvers: ["group:finance", "group:board"], reason: on-reject }
+defaultPolicy: { approvers: ["group:finance"] }
+`;
+const ARGS = { amount: '68000.00', currency: 'CNY', payee: 'li', note: 's3cret' };
+
+/** Another rule for everything, other groups, and people who have left. */
+const CHANGED = FILE.replace(/decimal\("1000000"\)/, 'decimal("1")')
+  .replace(
+    'groups: [finance], slack: { team: T0, user: U0LI }',
+    'slack: { team: T0, user: U0LI }, active: false',
+  )
+  .replace('name: 赵, groups: [finance]', 'name: 另一个, groups: [finance, board]')
+  .replace('quorum: 2', 'quorum: 1')
+  .replace('reason: on-reject }', 'reason: always, quorum: 2 }');
+
+describe.each(DATABASES)('explain, on $name', ({ open }) => {
+  const config = loaded(FILE).config;
+  let database: Database;
+  let core: Core;
+
+  beforeAll(async () => {
+    database = await open();
+    core = startCore(database);
+  });
+  afterAll(async () => {
+    core.stop();
+    await database.close();
+  });
+
+  const gateOf = (under: Config) =>
+    createConfirmationGate({
+      organization: 'acme',
+      configRevision: under.revision,
+      ledger: core.ledger,
+      people: createRoster(under.people),
+      policies: createPolicyEvaluator(under),
+      toolFacts: { versionOf: () => null, timeoutMsOf: () => null, decisiveFieldsOf: () => [] },
+      addresses: new Map([
+        [channelId('pay-slack'), { provider: 'slack', app: '', tenant: 'T0', chat: 'C0' }],
+      ]),
+      ownerOf: () => personId('owner'),
+      verificationKey: 'key of the tests',
+    });
+  const serviceOf = (under: Config) =>
+    createConfirmationService({
+      ledger: core.ledger,
+      people: createRoster(under.people),
+      toolFacts: { versionOf: () => null, timeoutMsOf: () => null, decisiveFieldsOf: () => [] },
+      waiter: core.waiter,
+      deliveriesOf: async () => new Map(),
+    });
+  async function asked(args: JsonObject = ARGS) {
+    const answer = await gateOf(config).ask({
+      context: callOf(args),
+      confirmationForAll: false,
+      signal: new AbortController().signal,
+    });
+    if (answer.kind !== 'pending') throw new Error(JSON.stringify(answer));
+    return answer.confirmationId;
+  }
+
+  it('says which rules were tried in order, why each matched or not, and which decided', async () => {
+    const explanation = await serviceOf(config).explain(await asked());
+    expect(explanation?.answer).toEqual({ kind: 'asked', policy: 'large', status: 'pending' });
+    expect(
+      explanation?.trials?.map(({ policy, outcome, reads, stricter }) => [policy, outcome, reads, stricter]),
+    ).toEqual([
+      ['hr', 'tool_not_covered', [], null],
+      ['huge', 'condition_false', ['args.amount'], null],
+      ['urgent', 'passed_over', ['metadata.urgent'], 'large'],
+      ['large', 'decided', expect.arrayContaining(['args.amount', 'args.currency', 'agent']), null],
+      ['floor', 'raised', [], null],
+    ]);
+    expect(explanation?.rule).toMatchObject({ quorum: 2, reason: 'on-reject', floor: true });
+    expect(explanation?.configRevision).toBe(config.revision);
+  });
+
+  it('names what a condition read, and no value of it', async () => {
+    const explanation = await serviceOf(config).explain(await asked());
+    const text = JSON.stringify(explanation);
+    for (const value of ['68000.00', 's3cret']) expect(text).not.toContain(value);
+  });
+
+  it('says who could approve and why, and why not', async () => {
+    const explanation = await serviceOf(config).explain(await asked());
+    expect(
+      explanation?.people.map(({ person, through, mayApprove, obstacles }) => [
+        person.id,
+        through,
+        mayApprove,
+        obstacles,
+      ]),
+    ).toEqual([
+      ['li', ['group:finance'], false, ['excluded']],
+      ['wang', ['group:finance', 'person:wang'], false, ['away']],
+      ['zhao', ['group:finance'], false, ['requester']],
+      ['owner', ['group:finance'], false, ['agent_owner']],
+      ['qian', ['group:finance'], false, ['inactive_then']],
+      ['boss', ['escalation'], false, ['not_escalated']],
+    ]);
+    expect(explanation?.people.find(({ person }) => person.id === 'wang')?.away).toMatchObject({
+      delegate: { person: { id: 'sun' }, obstacles: [] },
+    });
+    expect(explanation?.quorum).toEqual({ needed: 2, given: 0, missing: 2, approvedBy: [] });
+  });
+
+  it('gives the same answer of an old request after the configuration has changed', async () => {
+    const changed = loaded(CHANGED).config;
+    expect(changed.revision).not.toBe(config.revision);
+    const id = await asked();
+    const open = await serviceOf(config).explain(id);
+    const strip = (explanation: typeof open) =>
+      explanation?.people.map((one) => ({
+        ...one,
+        obstacles: one.obstacles.filter((code) => code !== 'inactive_now'),
+      }));
+    const openLater = await serviceOf(changed).explain(id);
+    expect({ ...openLater, people: strip(openLater) }).toEqual({ ...open, people: strip(open) });
+    // While it is open, who has left since is marked; once it is closed, nothing is.
+    expect(openLater?.people[0]?.obstacles).toEqual(['excluded', 'inactive_now']);
+
+    await serviceOf(config).cancel({ id, actor: { type: 'system' }, reason: null });
+    const closed = await serviceOf(config).explain(id);
+    expect(await serviceOf(changed).explain(id)).toEqual(closed);
+    expect(closed).toMatchObject({ answer: { status: 'cancelled' }, trials: open?.trials });
+  });
+
+  it('is kept as it was written', async () => {
+    const id = await asked();
+    await expect(
+      database.connection.execute(
+        sql`update explanations set explanation = '{}'::jsonb where confirmation_id = ${id}`,
+      ),
+    ).rejects.toThrow();
+    await expect(
+      database.connection.execute(sql`delete from explanations where confirmation_id = ${id}`),
+    ).rejects.toThrow();
+  });
+
+  it('says of a request from before it was kept only what the request itself holds', async () => {
+    const id = await asked();
+    await database.connection.execute(sql`alter table explanations disable trigger explanations_guard`);
+    await database.connection.execute(sql`delete from explanations where confirmation_id = ${id}`);
+    await database.connection.execute(sql`alter table explanations enable trigger explanations_guard`);
+    const explanation = await serviceOf(config).explain(id);
+    expect(explanation).toMatchObject({ trials: null, rule: { id: 'large' }, quorum: { needed: 2 } });
+    expect(explanation?.people.map(({ person }) => person.id)).toContain('li');
+  });
+
+  it('is the same for the same call before it happens', async () => {
+    const stored = await serviceOf(config).explain(await asked());
+    const tried = explainCall({ config, ...questionOf(ARGS) });
+    // Only that the delegate's standing in is on the record already.
+    const seated = (explanation: typeof stored) =>
+      JSON.parse(JSON.stringify(explanation).replaceAll('"isSeated":true', '"isSeated":false'));
+    expect(seated(tried)).toEqual(seated(stored));
+  });
+
+  it.each(LOCALES)('reads as lines in %s', async (locale) => {
+    const lines = explanationLines(explainCall({ config, ...questionOf(ARGS) }), locale).join('\n');
+    for (const name of ['hr', 'huge', 'urgent', 'large', 'floor', '李 (li)', '孙 (sun)', '0/2'])
+      expect(lines).toContain(name);
+    expect(lines).not.toMatch(/undefined|\[object/);
+  });
+
+  it('says of a call why nobody is asked, and why it is denied', () => {
+    expect(explainCall({ config, ...questionOf({ amount: 'much' }) }).answer).toMatchObject({
+      kind: 'denied',
+      argument: 'amount',
+    });
+    const quiet = loaded(FILE.replace(/floor: .*\n/, '')).config;
+    const allowed = explainCall({ config: quiet, ...questionOf({ ...ARGS, amount: '1.00' }, {}) });
+    expect(allowed.answer).toEqual({ kind: 'allowed' });
+    expect(allowed.trials?.at(-1)).toMatchObject({ policy: 'default', outcome: 'not_flagged' });
+  });
+});
+
+const questionOf = (args: JsonObject, metadata: JsonObject = { urgent: true }) => ({
+  question: {
+    tool: 'bank__transfer',
+    args,
+    agent: 'procurement',
+    requester: 'zhao',
+    session: null,
+    metadata,
+    flagged: false,
+  },
+  agentOwner: personId('owner'),
+  now: new Date(),
+});
+
+const callOf = (args: JsonObject): HookContext => ({
+  toolName: 'bank__transfer',
+  toolArgs: args,
+  agentId: agentId('procurement'),
+  userId: personId('zhao'),
+  sessionId: null,
+  runId: null,
+  metadata: {
+    organization: 'acme',
+    conversation: null,
+    connector: null,
+    toolVersion: null,
+    writes: true,
+    requiresConfirmation: false,
+    invocationId: null,
+    callId: null,
+    parentRunId: null,
+    evaluation: false,
+    ask: {
+      apiKeyId: 'k',
+      idempotencyKey: null,
+      bodyDigest: null,
+      summary: null,
+      metadata: { urgent: true },
+      requesterNamedByAgent: false,
+    } as unknown as HookContext['metadata']['ask'],
+  },
+});
