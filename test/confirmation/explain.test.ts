@@ -95,7 +95,11 @@ describe.each(DATABASES)('explain, on $name', ({ open }) => {
       deliveriesOf: async () => new Map(),
     });
   async function asked(args: JsonObject = ARGS) {
-    const answer = await gateOf(config).ask({ context: callOf(args), confirmationForAll: false });
+    const answer = await gateOf(config).ask({
+      context: callOf(args),
+      confirmationForAll: false,
+      signal: new AbortController().signal,
+    });
     if (answer.kind !== 'pending') throw new Error(JSON.stringify(answer));
     return answer.confirmationId;
   }
