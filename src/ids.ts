@@ -30,6 +30,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** The id in `text`, or null where it is not one (a button value, a path segment). */
 export const parseConfirmationId = (text: string): ConfirmationId | null =>
   UUID.test(text) ? (text as ConfirmationId) : null;
+/** A freeze's id, or null where the text is not one. */
+export const parseFreezeId = (text: string): string | null => (UUID.test(text) ? text : null);
 export const parseRunId = (text: string): RunId | null => (UUID.test(text) ? (text as RunId) : null);
 export const parseDeliveryId = (text: string): DeliveryId | null =>
   UUID.test(text) ? (text as DeliveryId) : null;

@@ -95,6 +95,7 @@ export type {
   CallbackReply,
   ChannelActor,
   InboundEvent,
+  TapAction,
   TapEvent,
 } from './channel/inbound-event.ts';
 

@@ -12,6 +12,8 @@ import type { Config } from './config/config.ts';
 import type { ConfirmationService } from './confirmation/confirmation-service.ts';
 import { createCardSource } from './confirmation/create-card-source.ts';
 import { createConfirmationService } from './confirmation/create-confirmation-service.ts';
+import { type Freezes, freezeOf } from './confirmation/freeze.ts';
+import { FreezeCards } from './confirmation/freeze-cards.ts';
 import type { ConfirmationGate } from './confirmation/gate.ts';
 import { createTapHandler } from './confirmation/handle-tap.ts';
 import type { ConfirmationLedger } from './confirmation/ledger.ts';
@@ -30,6 +32,8 @@ import { ConnectorLogStore } from './db/connector-log-store.ts';
 import type { Database } from './db/database.ts';
 import { createDeliveryOutbox } from './db/delivery-outbox-store.ts';
 import { createTapDeliveries, deliveriesOf } from './db/delivery-store.ts';
+import { createFreezeCardStore } from './db/freeze-card-store.ts';
+import { FreezeStore } from './db/freeze-store.ts';
 import { RateLimitStore } from './db/rate-limit-store.ts';
 import { ReadOnlyStore } from './db/read-only-store.ts';
 import { createReminderOutbox } from './db/reminder-store.ts';
@@ -116,6 +120,7 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
   const catalog = new ToolCatalog(config);
   const auditRecorder = createAuditRecorder(database);
   const readOnly = new ReadOnlyStore(database);
+  const freezes = new FreezeStore(database);
   const core = await createCore(foundation, { channels, roster, catalog });
   const engine = createAgents(foundation, { ...core, roster, catalog, readOnly });
   if (engine.faults.length > 0) throw new Error(`Agents cannot be set up: ${engine.faults.join('; ')}`);
@@ -138,6 +143,7 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
     audit: createAuditReader(database),
     auditRecorder,
     readOnly,
+    freezes,
     readiness: createReadiness({ database, channels: [...channels.values()] }),
     people: roster,
     metrics: metrics.registry,
@@ -159,7 +165,7 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
     await channel.start();
     started.push(channel);
   }
-  startDeliveries(foundation, { ...core, channels, publicUrl: config.publicUrl ?? url });
+  startDeliveries(foundation, { ...core, freezes, channels, publicUrl: config.publicUrl ?? url });
   await engine.start();
   started.push(engine);
   metrics.observe('countersign_active_runs', 'Runs that this process works on', engine.activeRuns);
@@ -210,7 +216,12 @@ async function createCore(
   });
   const sweeper = new Sweeper({ ledger, clock, onFailed: survive('sweeper') });
   const sequencer = new AuditSequencer({ database, clock, onError: survive('sequencer') });
-  for (const part of [sequencer, waiter, sweeper]) {
+  const freezeCards = new FreezeCards({
+    port: createFreezeCardStore(database),
+    clock,
+    onFailed: survive('sweeper'),
+  });
+  for (const part of [sequencer, waiter, sweeper, freezeCards]) {
     part.start();
     started.push(part);
   }
@@ -275,12 +286,16 @@ function createAgents(
 
 function startDeliveries(
   { config, logger, clock, metrics, database, started }: Foundation,
-  parts: Core & { readonly channels: ReadonlyMap<ChannelId, Channel>; readonly publicUrl: string },
+  parts: Core & {
+    readonly freezes: Freezes;
+    readonly channels: ReadonlyMap<ChannelId, Channel>;
+    readonly publicUrl: string;
+  },
 ): void {
-  const { ledger, confirmations, channels, publicUrl } = parts;
+  const { ledger, confirmations, freezes, channels, publicUrl } = parts;
   const worker = new DeliveryWorker({
     outbox: createDeliveryOutbox(database),
-    cards: createCardSource({ confirmations, timeZone: config.timeZone, publicUrl }),
+    cards: createCardSource({ confirmations, freezes, timeZone: config.timeZone, publicUrl }),
     channels: [...channels.values()],
     wakeUps: {
       onDelivery: (run) => database.notifier.subscribe('confirmation', run),
@@ -296,7 +311,9 @@ function startDeliveries(
     channels: [...channels.values()],
     async textOf({ confirmationId, kind, locale }) {
       const request = await confirmations.get(confirmationId);
-      return request && reminderText({ request, kind, locale, timeZone: config.timeZone, publicUrl });
+      if (request === null) return null;
+      const freeze = freezeOf(request, await freezes.active());
+      return reminderText({ request, freeze, kind, locale, timeZone: config.timeZone, publicUrl });
     },
     clock,
     logger,

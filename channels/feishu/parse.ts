@@ -5,7 +5,7 @@ import { REASON_FIELD, SUBMIT_NAME } from './render.ts';
 
 /**
  * Turns a verified payload into our event. Who acted and where comes from the envelope; the button says only which
- * request and verdict are meant. Whatever is not a tap on one of our buttons is `unsupported`.
+ * request and action are meant. Whatever is not a tap on one of our buttons is `unsupported`.
  */
 export function parseCallback(payload: unknown): InboundEvent {
   const callback = cardAction.safeParse(payload);
@@ -62,13 +62,13 @@ const cardAction = z.object({
 type Action = z.infer<typeof cardAction>['event']['action'];
 
 const buttonValue = z.object({
-  action: z.enum(['approve', 'reject']),
+  action: z.enum(['approve', 'reject', 'revoke']),
   request: id,
   delivery: optionalId,
   version: z.int().min(0).nullish(),
 });
 
-type Pressed = Pick<TapEvent, 'verdict' | 'confirmation' | 'token' | 'cardVersion' | 'reason'>;
+type Pressed = Pick<TapEvent, 'action' | 'confirmation' | 'token' | 'cardVersion' | 'reason'>;
 
 function pressedButton(action: Action): Pressed | null {
   // A submit button carries no value of its own, so the form's token travels in its name.
@@ -76,14 +76,14 @@ function pressedButton(action: Action): Pressed | null {
   const value = buttonValue.safeParse(action.value);
   const reason = action.form_value ? reasonIn(action.form_value) : undefined;
   if (value.success) {
-    const { action: verdict, request, delivery, version } = value.data;
-    if (submit && submit[1] !== verdict) return null;
+    const { action: meant, request, delivery, version } = value.data;
+    if (submit && submit[1] !== meant) return null;
     const token = delivery ?? submit?.[2] ?? null;
-    return { verdict, confirmation: request, token, cardVersion: version ?? versionIn(submit), reason };
+    return { action: meant, confirmation: request, token, cardVersion: version ?? versionIn(submit), reason };
   }
   if (!submit) return null;
   return {
-    verdict: submit[1] as Verdict,
+    action: submit[1] as Verdict,
     confirmation: null,
     token: submit[2] ?? null,
     cardVersion: versionIn(submit),

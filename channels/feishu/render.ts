@@ -1,4 +1,5 @@
 import type { Card, CardState, RenderedCard } from '../../src/channel/card.ts';
+import type { TapAction } from '../../src/channel/inbound-event.ts';
 import type { JsonObject } from '../../src/json.ts';
 import type { Verdict } from '../../src/verdict.ts';
 import { reasonRequired } from '../../src/verdict.ts';
@@ -117,6 +118,7 @@ function draw(card: Card, token: string, detail: Detail): JsonObject {
 const HEADER_COLOURS: Readonly<Record<CardState, string>> = {
   pending: 'orange',
   approved: 'turquoise',
+  'cooling-off': 'wathet',
   executing: 'blue',
   succeeded: 'green',
   failed: 'red',
@@ -182,6 +184,7 @@ const restMark = (count: number, text: CardText): JsonObject[] =>
 function actionElements(card: Card, token: string, decisiveShown: boolean, text: CardText): JsonObject[] {
   const { actions } = card;
   if (actions.kind === 'none') return [];
+  if (actions.kind === 'revoke') return [revokeButton(card.confirmationId, token, actions.label)];
   const approvable = actions.approvable && decisiveShown;
   const offered: readonly Verdict[] = approvable ? ['approve', 'reject'] : ['reject'];
   const button = (verdict: Verdict): JsonObject => ({
@@ -207,6 +210,17 @@ function actionElements(card: Card, token: string, decisiveShown: boolean, text:
     !actions.approvable && decisiveShown ? [line(text.notApprovableHere, { text_color: 'red' })] : [];
   return [...note, ...plain, ...reasonForm(actions.labels.reason, submits)];
 }
+
+const revokeButton = (request: string, token: string, label: string): JsonObject => ({
+  tag: 'button',
+  type: 'danger_filled',
+  text: plainText(label),
+  behaviors: callback('revoke', request, token),
+});
+
+const callback = (action: TapAction, request: string, token: string): JsonObject[] => [
+  { type: 'callback', value: { action, request, delivery: token } },
+];
 
 function reasonForm(label: string, submits: readonly JsonObject[]): JsonObject[] {
   if (submits.length === 0) return [];

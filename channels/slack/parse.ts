@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ChannelActor, InboundEvent, TapEvent } from '../../src/channel/inbound-event.ts';
 import { SLACK_ID } from './config.ts';
-import { parseButtonValue, REASON_MODAL, readModalContext, verdictOf } from './wire.ts';
+import { actionOf, parseButtonValue, REASON_MODAL, readModalContext } from './wire.ts';
 
 export type ParsedCallback =
   /** Slack checks the URL of event subscriptions: the challenge goes back as it came. */
@@ -76,8 +76,8 @@ const actionNames = z.object({ actions: z.array(z.object({ action_id: z.string()
 /** Only `actions[0]` counts: Slack sends one action for one tap. */
 function parseBlockActions(json: unknown): ParsedCallback {
   const actionId = actionNames.safeParse(json).data?.actions[0]?.action_id ?? '';
-  const verdict = verdictOf(actionId);
-  if (verdict === null) return unsupported(`action ${actionId.slice(0, 60)}`);
+  const action = actionOf(actionId);
+  if (action === null) return unsupported(`action ${actionId.slice(0, 60)}`);
   const parsed = blockActions.safeParse(json);
   if (!parsed.success) return unsupported('malformed block_actions');
   const { data } = parsed;
@@ -97,7 +97,7 @@ function parseBlockActions(json: unknown): ParsedCallback {
     chat: data.channel.id,
     messageId,
     ...parseButtonValue(data.actions[0]?.value),
-    verdict,
+    action,
     reason: undefined,
     openedFor: null,
     eventId: data.actions[0]?.action_ts ?? null,
@@ -140,7 +140,7 @@ function parseViewSubmission(json: unknown): ParsedCallback {
     confirmation: context.request,
     token: context.token,
     cardVersion: context.version ?? null,
-    verdict: context.verdict,
+    action: context.verdict,
     reason: written.trim() === '' ? '' : written,
     openedFor: context.person,
     eventId: view.id ?? null,

@@ -35,6 +35,7 @@ export function renderCard(card: Card, token: string): RenderedCard {
 const ICONS: Readonly<Record<CardState, string>> = {
   pending: '🟡',
   approved: '✅',
+  'cooling-off': '🕒',
   executing: '⏳',
   succeeded: '✅',
   failed: '❌',
@@ -140,6 +141,9 @@ function buttons(card: Card, token: string, mayApprove: boolean): SlackBlock[] {
     const { labels } = card.actions;
     if (mayApprove) elements.push(button(ACTION_ID.approve, labels.approve, { style: 'primary', value }));
     elements.push(button(ACTION_ID.reject, labels.reject, { style: 'danger', value }));
+  }
+  if (card.actions.kind === 'revoke') {
+    elements.push(button(ACTION_ID.revoke, card.actions.label, { style: 'danger', value }));
   }
   if (card.link.length <= LIMITS.buttonUrl) {
     elements.push(button(ACTION_ID.open, card.linkLabel, { url: card.link }));

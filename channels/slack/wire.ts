@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Verdict } from '../../src/verdict.ts';
+import type { TapAction } from '../../src/channel/inbound-event.ts';
 import { SLACK_ID } from './config.ts';
 import { LIMITS } from './limits.ts';
 
@@ -7,6 +7,7 @@ import { LIMITS } from './limits.ts';
 export const ACTION_ID = {
   approve: 'countersign.approve',
   reject: 'countersign.reject',
+  revoke: 'countersign.revoke',
   /** The link button; Slack reports it like any other, and nothing follows from it. */
   open: 'countersign.open',
 } as const;
@@ -20,8 +21,11 @@ export const REASON_MODAL = {
 /** Message metadata by which a card is found again before a resend. */
 export const CARD_EVENT_TYPE = 'countersign_card';
 
-export const verdictOf = (actionId: string): Verdict | null =>
-  actionId === ACTION_ID.approve ? 'approve' : actionId === ACTION_ID.reject ? 'reject' : null;
+const ACTIONS: readonly TapAction[] = ['approve', 'reject', 'revoke'];
+
+/** Null for the link button, and for whatever is not ours. */
+export const actionOf = (actionId: string): TapAction | null =>
+  ACTIONS.find((action) => ACTION_ID[action] === actionId) ?? null;
 
 /** A button's `value`: which request, the delivery's opaque token, the card's version. None proves anything by itself. */
 export const buttonValue = (confirmation: string, token: string, version: number): string =>

@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../clock.ts';
+import { sleep } from '../clock.ts';
 import type { ClosedConfirmationRequest, ConfirmationRequest } from '../confirmation/confirmation-request.ts';
 import type { ConfirmationId } from '../ids.ts';
 import type { CallScope, OpenCall } from './call-scope.ts';
@@ -16,6 +16,8 @@ export type Approval =
   | { readonly kind: 'spent' };
 
 const RETRY_AFTER_MS = 1_000;
+/** The last part of a cool-off is waited for in steps of this, not shorter. */
+const SHORTEST_STEP_MS = 50;
 
 /**
  * Waits for people, however long, and claims the grant for exactly these arguments. A database that cannot be read
@@ -44,7 +46,7 @@ export async function awaitApproval(
       return claimGrant(call, confirmation, scope, ports);
     case 'lapsed':
     case 'revoked':
-      return blocked(request.execution.status, null);
+      return unusable(request);
     default:
       return { kind: 'spent' };
   }
@@ -106,11 +108,11 @@ async function claimGrant(
     switch (outcome.code) {
       case 'lapsed':
       case 'revoked':
-        return blocked(outcome.code, null);
+        return unusable(outcome.request);
       case 'already_claimed':
         return { kind: 'spent' };
       case 'not_yet_executable':
-        await waitForWindow(outcome.request, clock, scope.signal);
+        await coolOff(id, outcome.retryAfterMs ?? 0, scope, { confirmations, clock, logger });
         break;
       default:
         logger.error(
@@ -128,15 +130,37 @@ function sendWindowMs(request: ConfirmationRequest, sendBy: Date): number {
   return sendBy.getTime() - request.execution.at.getTime();
 }
 
-async function waitForWindow(request: ConfirmationRequest, clock: Clock, signal: AbortSignal): Promise<void> {
-  const opensInMs =
-    request.status === 'approved' && request.execution.status === 'unclaimed'
-      ? request.execution.executableFrom.getTime() - clock.now()
-      : 0;
-  // In steps: the two clocks may differ, and the grant may be revoked meanwhile.
-  await sleep(clock, Math.min(Math.max(opensInMs, 200), 30_000), signal).catch(() =>
-    throwIfSuspended(signal),
-  );
+/**
+ * Lets the cool-off pass, or less where the grant ends before: the waiter is told of a revocation. Whatever it finds,
+ * the claim is tried again, and the database says how it stands. A cancelled run withdraws its grant.
+ */
+async function coolOff(
+  id: ConfirmationId,
+  opensInMs: number,
+  scope: CallScope,
+  { confirmations, clock, logger }: Pick<InvokePorts, 'confirmations' | 'clock' | 'logger'>,
+): Promise<void> {
+  try {
+    if (!scope.signal.aborted) {
+      const timeoutMs = Math.max(opensInMs, SHORTEST_STEP_MS);
+      await confirmations.wait({ id, timeoutMs, signal: scope.signal, until: 'grant-moved' });
+    }
+    throwIfSuspended(scope.signal);
+    if (scope.signal.aborted) {
+      await confirmations.cancel({ id, actor: actorOfRun(scope), reason: 'the run was cancelled' });
+    }
+  } catch (error) {
+    throwIfSuspended(scope.signal);
+    logger.warn({ err: error, confirmation: id }, 'the cool-off cannot be waited for; asking again');
+    await sleep(clock, RETRY_AFTER_MS);
+  }
+}
+
+/** Approved, and still nothing that may run: the grant ran out, or somebody or something took it back. */
+function unusable(request: ConfirmationRequest): Approval {
+  const execution = request.status === 'approved' ? request.execution : null;
+  if (execution?.status !== 'revoked') return blocked('lapsed', null);
+  return blocked('revoked', execution.reason);
 }
 
 const isOpen = (request: ConfirmationRequest): boolean =>

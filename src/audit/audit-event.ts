@@ -26,6 +26,9 @@ export const AUDIT_KINDS = [
   'run.started',
   'run.finished',
   'read_only.changed',
+  'freeze.started',
+  'freeze.end_requested',
+  'freeze.ended',
 ] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];
 

@@ -30,7 +30,7 @@ export interface Card {
   /** The page with everything on it. */
   readonly link: string;
   readonly linkLabel: string;
-  /** What a person may do on the card; none once it is closed. */
+  /** What a person may do on the card; none once nothing can be stopped any more. */
   readonly actions: CardActions;
 }
 
@@ -38,6 +38,7 @@ export interface Card {
 export type CardState =
   | 'pending'
   | 'approved'
+  | 'cooling-off'
   | 'executing'
   | 'succeeded'
   | 'failed'
@@ -76,7 +77,9 @@ export type CardActions =
         readonly submit: string;
         readonly cancel: string;
       };
-    };
+    }
+  /** The approval may be taken back while it cools off: one button, one tap, no reason asked. */
+  | { readonly kind: 'revoke'; readonly label: string };
 
 /** A notice to one person who tapped. */
 export interface Notice {

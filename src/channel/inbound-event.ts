@@ -12,6 +12,9 @@ export type InboundEvent =
   /** Verified, but nothing we act on: answered 200 and ignored. */
   | { readonly type: 'unsupported'; readonly what: string };
 
+/** What a button means: a vote, or taking back an approval that nobody has used yet. */
+export type TapAction = Verdict | 'revoke';
+
 export interface TapEvent {
   readonly type: 'tap';
   readonly actor: ChannelActor;
@@ -25,7 +28,7 @@ export interface TapEvent {
   readonly token: string | null;
   /** Which version of the card the button stood on; null on cards that do not say. */
   readonly cardVersion: number | null;
-  readonly verdict: Verdict;
+  readonly action: TapAction;
   /** `undefined`: the surface did not ask yet; a string: what was typed (may be empty). */
   readonly reason: string | undefined;
   /** Where a reason was typed in a modal, the person for whom it was opened; must be the one who submits. */

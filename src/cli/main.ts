@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { LOCALES, type Locale } from '../locale.ts';
 import { packageRoot } from '../package-root.ts';
+import { addFreezeCommands } from './add-freeze-commands.ts';
 
 /** Exit codes: 0 stopped in order, 2 the configuration is wrong, 1 anything else. */
 const { version } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8')) as {
@@ -86,6 +87,7 @@ policy
     const key = options.key ?? process.env.COUNTERSIGN_KEY ?? '';
     process.exitCode = await policyExplain({ ...options, id, key, json: options.json ?? false });
   });
+addFreezeCommands(program);
 
 const audit = program.command('audit').description('the record');
 audit

@@ -1,9 +1,10 @@
 import { type AuditActor, SYSTEM_ACTOR } from '../audit/audit-event.ts';
 import type { Actor, CancelInput, CancelOutcome } from './confirmation-service.ts';
 import { DeadlinePassed } from './deadline-passed.ts';
-import { actorOf, decided, subjectOf } from './decision-event.ts';
+import { actorOf, decided } from './decision-event.ts';
 import { expireInside } from './expire.ts';
 import type { ConfirmationLedger, LedgerTransaction } from './ledger.ts';
+import { revokeInside } from './revoke-inside.ts';
 
 /**
  * Withdraws a request. A pending one closes as cancelled. An approved one whose grant is unused stays approved and
@@ -25,29 +26,22 @@ async function cancelInside(input: CancelInput, transaction: LedgerTransaction):
   const locked = await transaction.lock(input.id);
   if (!locked) return { kind: 'not-found' };
   const { request } = locked;
+  const by = input.actor.type === 'person' ? input.actor.person : null;
 
   if (request.status === 'cancelled') return { kind: 'cancelled', request };
   if (request.status === 'approved') {
     if (request.execution.status === 'revoked') return { kind: 'cancelled', request };
     if (request.execution.status !== 'unclaimed') return { kind: 'already-decided', request };
-    const revoked = await transaction.moveExecution(request.id, {
-      from: 'unclaimed',
-      to: 'revoked',
-      source: null,
-      detail: input.reason ?? 'cancelled',
-    });
-    transaction.record({
-      kind: 'grant.revoked',
-      ...subjectOf(request),
+    const revoked = await revokeInside(transaction, request, {
+      revocation: { detail: 'cancelled', by, reason: input.reason },
       actor: auditActorOf(input.actor),
-      data: { detail: input.reason ?? 'cancelled', argsDigest: request.argsDigest },
+      channel: by === null ? null : 'api',
     });
-    return { kind: 'cancelled', request: revoked ?? request };
+    return { kind: 'cancelled', request: revoked };
   }
   if (request.status !== 'pending') return { kind: 'already-decided', request };
   if (locked.late) return { kind: 'already-decided', request: await expireInside(transaction, request.id) };
 
-  const by = input.actor.type === 'person' ? input.actor.person : null;
   const after = await transaction.close(request.id, {
     status: 'cancelled',
     by,

@@ -10,6 +10,7 @@ import type {
   Execution,
   PersonRef,
 } from './confirmation-request.ts';
+import type { Freeze } from './freeze.ts';
 import { deputiesOf, escalatedSeatsOf } from './seats.ts';
 import type { Vote } from './vote.ts';
 import { zonedTime } from './zoned-time.ts';
@@ -88,17 +89,39 @@ function executionOf(
   if (request.status !== 'approved') return [{ label, value: texts.execution.notAllowed }];
   const { execution } = request;
   const facts: CardFact[] = [{ label, value: executionText(execution, texts, timeZone) }];
-  // The detail of a revocation is a code that the sentence already says.
-  const detail = 'detail' in execution && execution.status !== 'revoked' ? execution.detail : null;
+  if (execution.status === 'revoked') return [...facts, ...revocationFacts(execution, { texts, timeZone })];
+  const detail = 'detail' in execution ? execution.detail : null;
   if (detail) facts.push({ label: texts.outcome.detail, value: quoted(detail, texts) });
   return facts;
 }
+
+/** Who took the approval back, when and why; the code of it is what the sentence above says. */
+function revocationFacts(
+  { by, at, reason }: Extract<Execution, { status: 'revoked' }>,
+  { texts, timeZone }: FactStyle,
+): readonly CardFact[] {
+  const time = zonedTime(at, timeZone);
+  return [
+    ...(by === null ? [] : [{ label: texts.outcome.revokedBy, value: `${nameOf(by)}, ${time}` }]),
+    ...(reason === null ? [] : [{ label: texts.outcome.revokeReason, value: quoted(reason, texts) }]),
+  ];
+}
+
+/** What a card says while a freeze keeps its call from running. */
+export const freezeWarning = (freeze: Freeze, { texts, timeZone }: FactStyle): string =>
+  texts.warnings.frozen(
+    quoted(freeze.reason, texts),
+    nameOf(freeze.startedBy),
+    zonedTime(freeze.startedAt, timeZone),
+  );
 
 function executionText(execution: Execution, texts: CardTexts, timeZone: string): string {
   const time = (at: Date) => zonedTime(at, timeZone);
   switch (execution.status) {
     case 'unclaimed':
-      return texts.execution.unclaimed(time(execution.executeBy));
+      return execution.coolingOff
+        ? texts.execution.coolingOff(time(execution.executableFrom), time(execution.executeBy))
+        : texts.execution.unclaimed(time(execution.executeBy));
     case 'claimed':
       return texts.execution.claimed(time(execution.at));
     case 'succeeded':
@@ -109,16 +132,10 @@ function executionText(execution: Execution, texts: CardTexts, timeZone: string)
     case 'lapsed':
       return texts.execution.lapsed(time(execution.executeBy));
     case 'revoked':
-      return texts.execution.revoked(revocationOf(execution.detail, texts));
+      return texts.execution.revoked(texts.revocations[execution.detail]);
     default:
       return assertNever(execution);
   }
-}
-
-function revocationOf(detail: string | null, { revocations }: CardTexts): string {
-  return detail === 'tool_changed' || detail === 'read_only' || detail === 'frozen'
-    ? revocations[detail]
-    : revocations.other;
 }
 
 const nameOf = (person: PersonRef): string => visibleText(person.name).text;

@@ -3,15 +3,18 @@ import { cutText } from '../channel/cut-text.ts';
 import { visibleText } from '../channel/visible-text.ts';
 import type { Locale } from '../locale.ts';
 import { argumentText } from './argument-text.ts';
-import { cardFacts, cardOutcome } from './card-facts.ts';
+import { cardFacts, cardOutcome, freezeWarning } from './card-facts.ts';
 import { cardLines } from './card-lines.ts';
 import { CARD_TEXTS, type CardTexts } from './card-texts.ts';
 import type { ConfirmationRequest } from './confirmation-request.ts';
+import type { Freeze } from './freeze.ts';
 import { valueAt } from './json-pointer.ts';
 import { requestLink } from './request-link.ts';
 
 export interface CardOfInput {
   readonly request: ConfirmationRequest;
+  /** The freeze that keeps it from running, where there is one (`freezeOf`). */
+  readonly freeze: Freeze | null;
   readonly locale: Locale;
   /** IANA name, for deadlines and times. */
   readonly timeZone: string;
@@ -23,10 +26,10 @@ export interface CardOfInput {
 const LONGEST_SUMMARY = 1_000;
 
 /**
- * The one picture of a request that every channel draws. Pure: the same version of a request gives the same card,
- * whenever and wherever it is drawn, so a card can be sent again and compared by digest.
+ * The one picture of a request that every channel draws. Pure: the same version of a request, under the same freeze,
+ * gives the same card, whenever and wherever it is drawn, so a card can be sent again and compared by digest.
  */
-export function cardOf({ request, locale, timeZone, publicUrl }: CardOfInput): Card {
+export function cardOf({ request, freeze, locale, timeZone, publicUrl }: CardOfInput): Card {
   const texts = CARD_TEXTS[locale];
   const { lines, hiddenIn, missing } = cardLines(request.args, request.decisiveFields, texts);
   const summary = request.summary === null ? null : visibleText(request.summary);
@@ -35,10 +38,11 @@ export function cardOf({ request, locale, timeZone, publicUrl }: CardOfInput): C
     version: request.version,
     locale,
     state: cardStateOf(request),
-    title: titleOf(request, texts),
+    title: titleOf(request, freeze, texts),
     tool: visibleText(request.tool).text,
     lines,
     warnings: [
+      ...(freeze === null ? [] : [freezeWarning(freeze, { texts, timeZone })]),
       ...missing.map(({ label, pointer }) => texts.warnings.decisiveMissing(label, pointer)),
       ...(hiddenIn.length > 0 ? [texts.warnings.hidden(hiddenIn)] : []),
       ...(request.requesterNamedByAgent
@@ -59,11 +63,12 @@ export function cardOf({ request, locale, timeZone, publicUrl }: CardOfInput): C
 export function cardStateOf(request: ConfirmationRequest): CardState {
   if (request.status !== 'approved') return request.status;
   const { status } = request.execution;
-  if (status === 'unclaimed') return 'approved';
+  if (status === 'unclaimed') return request.execution.coolingOff ? 'cooling-off' : 'approved';
   return status === 'claimed' ? 'executing' : status;
 }
 
 function actionsOf(request: ConfirmationRequest, approvable: boolean, texts: CardTexts): CardActions {
+  if (cardStateOf(request) === 'cooling-off') return { kind: 'revoke', label: texts.revoke };
   if (request.status !== 'pending') return { kind: 'none' };
   return { kind: 'decide', reason: request.policy.reason, approvable, labels: texts.actions };
 }
@@ -72,14 +77,19 @@ function actionsOf(request: ConfirmationRequest, approvable: boolean, texts: Car
  * Phones show little more than this line, so it says how much, where that is plainly an amount. Payees and other
  * free text stay out of it: they could be made to read like a state.
  */
-function titleOf(request: ConfirmationRequest, texts: CardTexts): string {
+function titleOf(request: ConfirmationRequest, freeze: Freeze | null, texts: CardTexts): string {
   const superseded = request.status === 'cancelled' && request.decision.code === 'superseded';
   const state = superseded ? texts.superseded : texts.states[cardStateOf(request)];
   const amount = plainDecisive(request, 'amount', PLAIN_AMOUNT);
   const currency = plainDecisive(request, 'currency', PLAIN_CURRENCY);
   const tool = cutText(visibleText(request.tool).text, LONGEST_TITLE_TOOL);
   const toolName = tool.missing > 0 ? `${tool.text}…` : tool.text;
-  return [state, amount === null ? null : [amount, currency].filter(Boolean).join(' '), toolName]
+  return [
+    freeze === null ? null : texts.frozen,
+    state,
+    amount === null ? null : [amount, currency].filter(Boolean).join(' '),
+    toolName,
+  ]
     .filter((part) => part !== null)
     .join(' · ');
 }

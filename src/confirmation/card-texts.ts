@@ -1,11 +1,14 @@
 import type { CardState } from '../channel/card.ts';
 import type { Locale } from '../locale.ts';
+import type { RevocationDetail } from './confirmation-request.ts';
 
 /** Every word that a card says by itself. Names, amounts and reasons are put in already made visible. */
 export interface CardTexts {
   /** What state it is in, at the head of the card. */
   readonly states: Readonly<Record<CardState, string>>;
   readonly superseded: string;
+  /** Before the state, while a freeze keeps the call from running. */
+  readonly frozen: string;
   readonly roles: Readonly<Record<'amount' | 'currency' | 'payee', string>>;
   readonly notGiven: string;
   readonly noArguments: string;
@@ -36,10 +39,20 @@ export interface CardTexts {
     readonly hidden: (labels: readonly string[]) => string;
     readonly requesterNamedByAgent: (name: string) => string;
     readonly decisiveMissing: (label: string, pointer: string) => string;
+    readonly frozen: (reason: string, by: string, since: string) => string;
   };
   readonly outcome: Readonly<
     Record<
-      'approvedBy' | 'rejectedBy' | 'cancelledBy' | 'result' | 'at' | 'reason' | 'execution' | 'detail',
+      | 'approvedBy'
+      | 'rejectedBy'
+      | 'cancelledBy'
+      | 'result'
+      | 'at'
+      | 'reason'
+      | 'execution'
+      | 'detail'
+      | 'revokedBy'
+      | 'revokeReason',
       string
     >
   >;
@@ -52,6 +65,7 @@ export interface CardTexts {
   readonly execution: {
     readonly notAllowed: string;
     readonly unclaimed: (executeBy: string) => string;
+    readonly coolingOff: (from: string, executeBy: string) => string;
     readonly claimed: (at: string) => string;
     readonly succeeded: (at: string, source: string) => string;
     readonly failed: (at: string, source: string) => string;
@@ -61,9 +75,10 @@ export interface CardTexts {
   };
   /** Who says what became of it; our own executor needs no word. */
   readonly sources: Readonly<Record<'executor' | 'agent' | 'settlement' | 'timeout', string>>;
-  readonly revocations: Readonly<Record<'tool_changed' | 'read_only' | 'frozen' | 'other', string>>;
+  readonly revocations: Readonly<Record<RevocationDetail, string>>;
   readonly names: (names: readonly string[]) => string;
   readonly link: string;
+  readonly revoke: string;
   readonly actions: Readonly<Record<'approve' | 'reject' | 'reason' | 'submit' | 'cancel', string>>;
 }
 
@@ -72,18 +87,20 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
     states: {
       pending: '待审批',
       approved: '已批准，尚未执行',
+      'cooling-off': '已批准，冷静期内，可撤回',
       executing: '已批准，正在执行',
       succeeded: '已批准，执行成功',
       failed: '已批准，执行失败',
       unknown: '已批准，结果不明，请核实',
       lapsed: '已批准，但逾期未执行',
-      revoked: '已批准，但已撤回，未执行',
+      revoked: '已批准，后被撤回，未执行',
       rejected: '已拒绝',
       expired: '已过期，未批准',
       cancelled: '已取消',
       undeliverable: '未能送达，未批准',
     },
     superseded: '已作废，由新请求取代',
+    frozen: '执行已冻结',
     roles: { amount: '金额', currency: '币种', payee: '收款方' },
     notGiven: '（未提供）',
     noArguments: '（无参数）',
@@ -111,6 +128,8 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       requesterNamedByAgent: (name) => `“${name}”是代理自己报的，未经核实。`,
       decisiveMissing: (label, pointer) =>
         `参数中没有${label}（${pointer}），不能在此卡片上批准；请查看完整请求。`,
+      frozen: (reason, by, since) =>
+        `执行已冻结：${reason}（${by}，自 ${since}）。冻结解除前，即使批准也不会执行。`,
     },
     outcome: {
       approvedBy: '批准人',
@@ -121,6 +140,8 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       reason: '理由',
       execution: '执行情况',
       detail: '详情',
+      revokedBy: '撤回人',
+      revokeReason: '撤回理由',
     },
     results: {
       expired: (given, needed) => `截止前批准数不足（${given}/${needed}）`,
@@ -131,6 +152,8 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
     execution: {
       notAllowed: '未获准，不得执行',
       unclaimed: (executeBy) => `尚未执行；须在 ${executeBy} 前执行`,
+      coolingOff: (from, executeBy) =>
+        `冷静期到 ${from}，此前不会执行，任一审批人可撤回；此后须在 ${executeBy} 前执行`,
       claimed: (at) => `${at} 开始执行，尚无结果`,
       succeeded: (at, source) => `执行成功，${at}${source}`,
       failed: (at, source) => `执行失败，${at}${source}`,
@@ -143,28 +166,32 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       tool_changed: '批准之后工具定义变了',
       read_only: '已切换为只读',
       frozen: '执行已被冻结',
-      other: '批准已被撤回',
+      cancelled: '发起方已撤回请求',
+      revoked: '审批人已撤回批准',
     },
     names: (names) => names.join('、'),
     link: '查看完整请求',
+    revoke: '撤回批准',
     actions: { approve: '批准', reject: '拒绝', reason: '理由', submit: '提交', cancel: '返回' },
   },
   'en-US': {
     states: {
       pending: 'Approval needed',
       approved: 'Approved, not run yet',
+      'cooling-off': 'Approved, cooling off: can be revoked',
       executing: 'Approved, running now',
       succeeded: 'Approved and done',
       failed: 'Approved, but it failed',
       unknown: 'Approved, outcome unknown: please check',
       lapsed: 'Approved, but not run in time',
-      revoked: 'Approved, then withdrawn: not run',
+      revoked: 'Approved, then revoked: not run',
       rejected: 'Rejected',
       expired: 'Expired, not approved',
       cancelled: 'Cancelled',
       undeliverable: 'Not delivered, not approved',
     },
     superseded: 'Replaced by a newer request',
+    frozen: 'Execution frozen',
     roles: { amount: 'Amount', currency: 'Currency', payee: 'Payee' },
     notGiven: '(not given)',
     noArguments: '(no arguments)',
@@ -193,6 +220,8 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       requesterNamedByAgent: (name) => `“${name}” was named by the agent itself; nobody verified that.`,
       decisiveMissing: (label, pointer) =>
         `The arguments hold no ${label.toLowerCase()} (${pointer}), so this card cannot approve; see the full request.`,
+      frozen: (reason, by, since) =>
+        `Execution is frozen: ${reason} (${by}, since ${since}). Until that ends it will not run, even if approved.`,
     },
     outcome: {
       approvedBy: 'Approved by',
@@ -203,6 +232,8 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       reason: 'Reason',
       execution: 'Execution',
       detail: 'Detail',
+      revokedBy: 'Revoked by',
+      revokeReason: 'Why revoked',
     },
     results: {
       expired: (given, needed) => `Not enough approvals by the deadline (${given}/${needed})`,
@@ -213,6 +244,8 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
     execution: {
       notAllowed: 'Not allowed to run',
       unclaimed: (executeBy) => `Not run yet; may run until ${executeBy}`,
+      coolingOff: (from, executeBy) =>
+        `Cooling off until ${from}: it does not run before, and any approver may revoke it. After that it may run until ${executeBy}`,
       claimed: (at) => `Started at ${at}; no result yet`,
       succeeded: (at, source) => `Done at ${at}${source}`,
       failed: (at, source) => `Failed at ${at}${source}`,
@@ -230,10 +263,12 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       tool_changed: 'the tool changed after the approval',
       read_only: 'writing was switched off',
       frozen: 'execution was frozen',
-      other: 'the approval was withdrawn',
+      cancelled: 'who asked withdrew it',
+      revoked: 'an approver took the approval back',
     },
     names: (names) => names.join(', '),
     link: 'Full request',
+    revoke: 'Revoke approval',
     actions: { approve: 'Approve', reject: 'Reject', reason: 'Reason', submit: 'Submit', cancel: 'Back' },
   },
 };

@@ -3,7 +3,9 @@ import type { ConfirmationRequest } from './confirmation-request.ts';
 import type { ClaimInput, ClaimOutcome } from './confirmation-service.ts';
 import { subjectOf } from './decision-event.ts';
 import { digestOf } from './digest.ts';
-import type { ConfirmationLedger, GateControls, LedgerTransaction, LockedRequest } from './ledger.ts';
+import { type GateControls, stoppedBy } from './gate-controls.ts';
+import type { ConfirmationLedger, LedgerTransaction, LockedRequest } from './ledger.ts';
+import { revokeInside } from './revoke-inside.ts';
 import type { ToolFacts } from './tool-facts.ts';
 
 type RefusalCode = Extract<ClaimOutcome, { kind: 'refused' }>['code'];
@@ -11,7 +13,7 @@ type RefusalCode = Extract<ClaimOutcome, { kind: 'refused' }>['code'];
 /**
  * Uses the grant up, once, for exactly the arguments that were approved. One transaction: the switches shared, the
  * request locked, everything checked again, then the guarded UPDATE that returns one row, or nothing runs. What has
- * changed since the approval (the tool's definition, read-only) revokes the grant for good.
+ * changed since the approval (the tool's definition, read-only, a freeze) revokes the grant for good.
  */
 export function claim(
   input: ClaimInput,
@@ -24,25 +26,22 @@ export function claim(
     const { request } = locked;
 
     const refusal = refusalOf(input, locked);
-    if (refusal !== null) return refuse(input, transaction, request, refusal, null);
+    if (refusal === 'not_yet_executable' && input.actor.type === 'run') {
+      // Our own run asks how long it has to wait; that is no attempt that the record should hold.
+      return { kind: 'refused', code: refusal, request, detail: null, retryAfterMs: locked.opensInMs };
+    }
+    if (refusal !== null) return refuse(input, transaction, request, refusal, null, locked.opensInMs);
     if (locked.window === 'over') {
       return refuse(input, transaction, await lapseInside(transaction, request), 'lapsed', null);
     }
     const revocation = revocationOf(locked, controls, ports.toolFacts);
     if (revocation !== null) {
-      const revoked = await transaction.moveExecution(request.id, {
-        from: 'unclaimed',
-        to: 'revoked',
-        source: null,
-        detail: revocation,
-      });
-      transaction.record({
-        kind: 'grant.revoked',
-        ...subjectOf(request),
+      const revoked = await revokeInside(transaction, request, {
+        revocation: { detail: revocation, by: null, reason: null },
         actor: auditActorOf(input.actor),
-        data: { detail: revocation, argsDigest: request.argsDigest },
+        channel: null,
       });
-      return refuse(input, transaction, revoked ?? request, 'revoked', revocation);
+      return refuse(input, transaction, revoked, 'revoked', revocation);
     }
 
     const claimed = await transaction.claim(request.id, request.argsDigest);
@@ -85,13 +84,10 @@ function revocationOf(
   locked: LockedRequest,
   controls: GateControls,
   toolFacts: ToolFacts,
-): 'tool_changed' | 'read_only' | null {
-  const { request } = locked;
+): 'tool_changed' | 'read_only' | 'frozen' | null {
+  const { request, toolWrites, connector } = locked;
   if (toolFacts.versionOf(request.tool) !== request.toolVersion) return 'tool_changed';
-  const connectorReadOnly =
-    locked.connector !== null && controls.readOnlyConnectors.includes(locked.connector);
-  if (locked.toolWrites && (controls.readOnlyOrganization || connectorReadOnly)) return 'read_only';
-  return null;
+  return stoppedBy({ tool: request.tool, writes: toolWrites, connector }, controls);
 }
 
 function refuse(
@@ -100,6 +96,7 @@ function refuse(
   request: ConfirmationRequest,
   code: RefusalCode,
   detail: string | null,
+  opensInMs = 0,
 ): ClaimOutcome {
   transaction.record({
     kind: 'grant.refused',
@@ -107,7 +104,13 @@ function refuse(
     actor: auditActorOf(input.actor),
     data: { code, detail, argsDigest: digestOf({ ...request, args: input.args }) },
   });
-  return { kind: 'refused', code, request, detail };
+  return {
+    kind: 'refused',
+    code,
+    request,
+    detail,
+    retryAfterMs: code === 'not_yet_executable' ? opensInMs : null,
+  };
 }
 
 /** Ends a grant that was not used in time, with its event, and gives the request back as it is then. */

@@ -66,7 +66,13 @@ export interface Decision {
 
 /** The single-use right to execute, and what became of it. Exists only behind an approval. */
 export type Execution =
-  | { readonly status: 'unclaimed'; readonly executableFrom: Date; readonly executeBy: Date }
+  | {
+      readonly status: 'unclaimed';
+      readonly executableFrom: Date;
+      readonly executeBy: Date;
+      /** The policy lets time pass before `executableFrom`, and it is not over: approvers revoke on the card. */
+      readonly coolingOff: boolean;
+    }
   | { readonly status: 'claimed'; readonly at: Date; readonly executeBy: Date; readonly sendBy: Date }
   | {
       readonly status: 'succeeded' | 'failed' | 'unknown';
@@ -77,11 +83,24 @@ export type Execution =
       readonly source: 'executor' | 'agent' | 'settlement' | 'timeout';
     }
   | {
-      readonly status: 'lapsed' | 'revoked';
+      readonly status: 'lapsed';
       readonly at: Date;
       readonly executeBy: Date;
       readonly detail: string | null;
-    };
+    }
+  | ({ readonly status: 'revoked'; readonly at: Date; readonly executeBy: Date } & Revocation);
+
+/** Why a grant ended unused: something changed, who asked withdrew it (`cancelled`), or an approver did (`revoked`). */
+export interface Revocation {
+  readonly detail: RevocationDetail;
+  /** The person who did it; null where a key, a run or the claim itself did. */
+  readonly by: PersonRef | null;
+  /** What they said; null where they said nothing. */
+  readonly reason: string | null;
+}
+
+export const REVOCATION_DETAILS = ['tool_changed', 'read_only', 'frozen', 'cancelled', 'revoked'] as const;
+export type RevocationDetail = (typeof REVOCATION_DETAILS)[number];
 
 export type ExecutionStatus = 'none' | Execution['status'];
 

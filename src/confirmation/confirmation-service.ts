@@ -27,14 +27,20 @@ export interface ConfirmationService {
     ids: readonly ConfirmationId[],
   ): Promise<ReadonlyMap<ConfirmationId, readonly DeliveryRecord[]>>;
   list(filter: ConfirmationFilter): Promise<ConfirmationPage>;
-  /** Resolves with the closed request, or with the pending one when `timeoutMs` is over or `signal` aborts. */
+  /**
+   * Resolves with the closed request, or with the request as it is when `timeoutMs` is over or `signal` aborts.
+   * `until: 'grant-moved'` waits on past an approval, until its grant is claimed, lapsed or revoked.
+   */
   wait(input: {
     readonly id: ConfirmationId;
     readonly timeoutMs: number;
     readonly signal: AbortSignal;
+    readonly until?: WaitUntil;
   }): Promise<ConfirmationRequest | null>;
   /** One person's vote, from whatever surface. The only way anything is decided by people. */
   decide(input: DecideInput): Promise<DecideOutcome>;
+  /** One approver takes the approval back while nobody has used it. */
+  revoke(input: RevokeInput): Promise<RevokeOutcome>;
   /** Withdraws a pending request; an approved and unclaimed one keeps its status and its grant is revoked. */
   cancel(input: CancelInput): Promise<CancelOutcome>;
   claim(input: ClaimInput): Promise<ClaimOutcome>;
@@ -42,6 +48,8 @@ export interface ConfirmationService {
   /** Closes an execution whose outcome nobody knew, by a person who could have approved it. */
   settle(input: SettleInput): Promise<SettleOutcome>;
 }
+
+export type WaitUntil = 'decided' | 'grant-moved';
 
 export interface DecideInput {
   readonly id: ConfirmationId;
@@ -86,6 +94,24 @@ export type CancelOutcome =
   | { readonly kind: 'already-decided'; readonly request: ClosedConfirmationRequest }
   | { readonly kind: 'not-found' };
 
+export interface RevokeInput {
+  readonly id: ConfirmationId;
+  readonly person: PersonId;
+  readonly reason: string | null;
+  readonly surface: Surface;
+}
+
+export type RevokeOutcome =
+  | { readonly kind: 'revoked'; readonly request: ConfirmationRequest }
+  /** Revoked before, by whomever: nothing changed. */
+  | { readonly kind: 'repeated'; readonly request: ConfirmationRequest }
+  | {
+      readonly kind: 'refused';
+      readonly code: 'not_an_approver' | 'inactive_person' | 'not_approved' | 'already_claimed' | 'lapsed';
+      readonly request: ConfirmationRequest;
+    }
+  | { readonly kind: 'not-found' };
+
 export interface ClaimInput {
   readonly id: ConfirmationId;
   readonly actor: Actor;
@@ -114,6 +140,8 @@ export type ClaimOutcome =
       >;
       readonly request: ConfirmationRequest;
       readonly detail: string | null;
+      /** Of `not_yet_executable`: how long until the cool-off is over, by the database clock; else null. */
+      readonly retryAfterMs: number | null;
     }
   | { readonly kind: 'not-found' };
 

@@ -1,18 +1,23 @@
 import type { CardSource } from '../channel/card-source.ts';
 import { cardOf } from './card-of.ts';
 import type { ConfirmationService } from './confirmation-service.ts';
+import { type Freezes, freezeOf } from './freeze.ts';
 
 /** Cards of the requests as the database holds them now. */
 export function createCardSource(input: {
   readonly confirmations: Pick<ConfirmationService, 'get'>;
+  readonly freezes: Pick<Freezes, 'active'>;
   readonly timeZone: string;
   readonly publicUrl: string;
 }): CardSource {
-  const { confirmations, timeZone, publicUrl } = input;
+  const { confirmations, freezes, timeZone, publicUrl } = input;
   return {
     async read({ confirmationId, locale }) {
       const request = await confirmations.get(confirmationId);
-      return request === null ? null : cardOf({ request, locale, timeZone, publicUrl });
+      if (request === null) return null;
+      // Only now: a freeze makes its versions after it holds, so whoever sees such a version sees the freeze too.
+      const freeze = freezeOf(request, await freezes.active());
+      return cardOf({ request, freeze, locale, timeZone, publicUrl });
     },
   };
 }

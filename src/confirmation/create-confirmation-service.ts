@@ -8,6 +8,7 @@ import { explainRequest } from './explain-request.ts';
 import type { ConfirmationLedger } from './ledger.ts';
 import { recordOutcome, settle } from './outcome.ts';
 import type { PersonDirectory } from './person-directory.ts';
+import { revoke } from './revoke.ts';
 import type { ToolFacts } from './tool-facts.ts';
 import type { ConfirmationWaiter } from './waiter.ts';
 
@@ -34,6 +35,7 @@ export function createConfirmationService(ports: {
     list: (filter) => ports.ledger.list(filter),
     wait: (input) => ports.waiter.wait(input),
     decide: (input) => decide(input, ports),
+    revoke: (input) => revoke(input, ports),
     cancel: (input) => cancel(input, ports),
     claim: (input) => claim(input, ports),
     recordOutcome: (input) => recordOutcome(input, ports),

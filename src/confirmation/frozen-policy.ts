@@ -24,6 +24,7 @@ export const frozenPolicy = z.object({
     .object({ afterMs: z.int().positive(), people: z.array(frozenApprover) })
     .nullable()
     .default(null),
+  /** Between the approval and the first moment of the claim. */
   coolOffMs: z.int().min(0).default(0),
   /** Ids of the people whom the policy's `excluded` named for this call: they may not approve it. */
   excluded: z.array(z.string()).default([]),

@@ -6,6 +6,7 @@ import type { Channel } from '../channel/channel.ts';
 import { cutText } from '../channel/cut-text.ts';
 import type { CallbackReply, TapEvent } from '../channel/inbound-event.ts';
 import type { Clock } from '../clock.ts';
+import type { Verdict } from '../verdict.ts';
 import { ActorDirectory } from './actor-directory.ts';
 import { cardLines } from './card-lines.ts';
 import { CARD_TEXTS } from './card-texts.ts';
@@ -13,6 +14,7 @@ import type { ConfirmationRequest } from './confirmation-request.ts';
 import type { ConfirmationService } from './confirmation-service.ts';
 import { NOTICES, noticeOf, REASON_DIALOG } from './notices.ts';
 import { resolveVoter } from './resolve-voter.ts';
+import { revokeNoticeOf } from './revoke-notices.ts';
 import type { Roster, RosterPerson } from './roster.ts';
 import { matchTap, type TapDeliveries, type TapMatch } from './tap-delivery.ts';
 import {
@@ -30,7 +32,7 @@ export interface TapHandler {
 }
 
 export interface TapHandlerPorts {
-  readonly confirmations: Pick<ConfirmationService, 'decide'>;
+  readonly confirmations: Pick<ConfirmationService, 'decide' | 'revoke'>;
   readonly deliveries: TapDeliveries;
   readonly roster: Pick<Roster, 'personOf' | 'isResolvable'>;
   readonly audit: AuditRecorder;
@@ -46,7 +48,8 @@ const ANSWER_WITHIN_MS = 2_500;
 const LONGEST_REASON = 1_000;
 
 /**
- * What a verified tap does: compare it with the card on record, find the person, and hand the vote to `decide()`.
+ * What a verified tap does: compare it with the card on record, find the person, and hand the vote to `decide()`, or
+ * the revocation to `revoke()`.
  * Everything that is refused here changes nothing and is on the record; a throw anywhere reads "not recorded".
  */
 export function createTapHandler(ports: TapHandlerPorts): TapHandler {
@@ -92,24 +95,41 @@ async function answerTap(
     ports.logger.warn({ err: error, channel: channel.id }, 'nobody could say who tapped');
   const voter = await resolveVoter({ ...ports, channel, event, onFailed });
   if (voter.kind === 'refused') return refuse(voter.refusal, voter);
-  if (event.verdict === 'approve' && !match.delivery.decisiveShown)
+  const tapped = { channel, event, match, person: voter.person };
+  if (event.action === 'revoke') return revokeTapped(ports, tapped);
+  if (event.action === 'approve' && !match.delivery.decisiveShown)
     return refuse(TAP_REFUSALS.decisiveNotShown, voter);
-  return vote(ports, { channel, event, match, person: voter.person });
+  return vote(ports, event.action, tapped);
+}
+
+interface Tapped {
+  readonly channel: Channel;
+  readonly event: TapEvent;
+  readonly match: Extract<TapMatch, { kind: 'matched' }>;
+  readonly person: RosterPerson;
+}
+
+/** Never held up by a question: what is to be stopped is stopped by one tap. */
+async function revokeTapped(
+  ports: TapHandlerPorts,
+  { channel, match, person }: Tapped,
+): Promise<CallbackReply> {
+  const outcome = await ports.confirmations.revoke({
+    id: match.delivery.confirmationId,
+    person: person.id,
+    reason: null,
+    surface: { kind: 'channel', id: channel.id },
+  });
+  return told(revokeNoticeOf(outcome, ports.timeZone));
 }
 
 /** `decide()` asks for a reason only of who may vote now, so nobody else is shown a dialog that leads nowhere. */
 async function vote(
   ports: TapHandlerPorts,
-  input: {
-    readonly channel: Channel;
-    readonly event: TapEvent;
-    readonly match: Extract<TapMatch, { kind: 'matched' }>;
-    readonly person: RosterPerson;
-  },
+  verdict: Verdict,
+  { channel, event, match, person }: Tapped,
 ): Promise<CallbackReply> {
-  const { channel, event, person } = input;
-  const { delivery, seen } = input.match;
-  const { verdict } = event;
+  const { delivery, seen } = match;
   const outcome = await ports.confirmations.decide({
     id: delivery.confirmationId,
     person: person.id,

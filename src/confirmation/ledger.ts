@@ -10,9 +10,11 @@ import type {
   Decision,
   PersonRef,
   RequestFacts,
+  Revocation,
 } from './confirmation-request.ts';
 import type { ConfirmationFilter, ConfirmationPage } from './confirmation-service.ts';
 import type { FrozenExplanation } from './frozen-explanation.ts';
+import type { GateControls } from './gate-controls.ts';
 import type { SeenCard } from './seen-card.ts';
 
 /** Where requests, votes and grants are kept. Times come from the database clock, never from this process. */
@@ -27,6 +29,8 @@ export interface ConfirmationLedger {
   /** How the rule of a request was found; null where there is no such request, or it is from before this was kept. */
   explanationOf(id: ConfirmationId): Promise<FrozenExplanation | null>;
   list(filter: ConfirmationFilter): Promise<ConfirmationPage>;
+  /** How the switches stand at this moment, without holding them. Throws where that cannot be known. */
+  controls(): Promise<GateControls>;
   /** Ids that time has overtaken, at most `limit` of each. */
   due(limit: number): Promise<DueConfirmations>;
   /**
@@ -43,6 +47,8 @@ export interface DueConfirmations {
   readonly toLapse: readonly ConfirmationId[];
   /** Claimed, without an outcome for longer than it may take. */
   readonly toUnknown: readonly ConfirmationId[];
+  /** Unclaimed, and the cool-off that their cards still show is over. */
+  readonly toOpen: readonly ConfirmationId[];
   /** Pending, with a delegate, a reminder or an escalation due. */
   readonly toAttend: readonly ConfirmationId[];
 }
@@ -74,6 +80,8 @@ export interface LedgerTransaction {
   close(id: ConfirmationId, decision: NewDecision): Promise<ClosedConfirmationRequest | null>;
   /** Uses the grant up. Null, and nothing changed, unless approved, unclaimed, inside its window and of this digest. */
   claim(id: ConfirmationId, argsDigest: string): Promise<ClaimedGrant | null>;
+  /** Notes that the cool-off is over. Null, and nothing changed, unless the grant is unclaimed and its time has come. */
+  endCoolOff(id: ConfirmationId): Promise<ConfirmationRequest | null>;
   /** Moves the execution on; null, and nothing changed, unless it is in `from` now. */
   moveExecution(id: ConfirmationId, move: ExecutionMove): Promise<ConfirmationRequest | null>;
   /** Whether no card of the request stands, or may stand, in any chat; none can be sent before this ends. */
@@ -88,11 +96,6 @@ export interface ClaimedGrant {
   readonly sendBy: Date;
 }
 
-export interface GateControls {
-  readonly readOnlyOrganization: boolean;
-  readonly readOnlyConnectors: readonly string[];
-}
-
 export interface LockedRequest {
   readonly request: ConfirmationRequest;
   readonly late: boolean;
@@ -100,6 +103,8 @@ export interface LockedRequest {
   readonly now: Date;
   /** Of an approved request: before `executableFrom`, or at or after `executeBy`. */
   readonly window: 'before' | 'open' | 'over' | 'none';
+  /** How long until `executableFrom`, by the database clock; 0 once it has come, or where there is no grant. */
+  readonly opensInMs: number;
   readonly toolWrites: boolean;
   readonly connector: string | null;
 }
@@ -145,5 +150,6 @@ export type ExecutionMove = {
       readonly to: 'succeeded' | 'failed' | 'unknown';
       readonly source: 'executor' | 'agent' | 'settlement' | 'timeout';
     }
-  | { readonly to: 'lapsed' | 'revoked'; readonly source: null }
+  | { readonly to: 'lapsed'; readonly source: null }
+  | ({ readonly to: 'revoked'; readonly source: null } & Revocation)
 );

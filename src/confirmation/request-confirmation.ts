@@ -12,6 +12,7 @@ import { digestOf, verificationCodeOf } from './digest.ts';
 import { freezeApprover, freezePolicy } from './freeze-rule.ts';
 import { freezeExplanation } from './frozen-explanation.ts';
 import type { ConfirmationGate, GateAnswer, GatedCall } from './gate.ts';
+import { type GateControls, stoppedBy } from './gate-controls.ts';
 import { pointerOf, valueAt } from './json-pointer.ts';
 import type { ConfirmationLedger, LedgerTransaction, NewConfirmation } from './ledger.ts';
 import { isAnythingAhead } from './next-step.ts';
@@ -51,7 +52,8 @@ export const createConfirmationGate = (ports: GatePorts): ConfirmationGate => ({
       flagged: context.metadata.requiresConfirmation || call.confirmationForAll,
     };
     const match = ports.policies.evaluate(question);
-    if (match.kind === 'none') return { kind: 'not-needed' };
+    if (match.kind === 'none')
+      return stopped(context, await ports.ledger.controls()) ?? { kind: 'not-needed' };
     if (match.kind === 'failed') {
       return { kind: 'denied', code: 'policy_error', message: policyError(match), confirmationId: null };
     }
@@ -64,11 +66,10 @@ export const createConfirmationGate = (ports: GatePorts): ConfirmationGate => ({
     const { flagged } = question;
     const explanation = freezeExplanation({ policy, trials, flagged, people: ports.people });
     const facts = { ...newConfirmation(context, policy, ports), explanation };
-    const stored = await ports.ledger.transact((transaction) =>
-      store(transaction, facts, call.signal, ports),
-    );
+    const stored = await ports.ledger.transact((transaction) => store(transaction, call, facts, ports));
     // Read outside the transaction: as many callers at once as there are connections would wait for each other.
     if (stored === null) return repeated(context, ports);
+    if ('kind' in stored) return stored;
     // The asker's time was over, or its run cancelled, during the commit: nobody should decide about it any more.
     if (call.signal.aborted) {
       await cancel({ id: stored.created, actor: { type: 'system' }, reason: 'the call was given up' }, ports);
@@ -85,10 +86,14 @@ interface Stored {
 /** Null where this Idempotency-Key has its request already. */
 async function store(
   transaction: LedgerTransaction,
+  { context, signal }: GatedCall,
   facts: NewConfirmation,
-  signal: AbortSignal,
   ports: GatePorts,
-): Promise<Stored | null> {
+): Promise<Stored | StoppedCall | null> {
+  // Held until the request is stored: a freeze that begins meanwhile waits for it, and then marks its cards too.
+  const controls = await transaction.lockControls();
+  const denial = stopped(context, controls);
+  if (denial?.code === 'read_only') return denial;
   const { policy } = facts;
   const request = await transaction.insert(facts);
   if (!request) return null;
@@ -114,6 +119,25 @@ async function store(
   signal.throwIfAborted();
   return { answer: { kind: 'pending', confirmationId: request.id }, created: request.id };
 }
+
+/**
+ * What an operator switched off runs neither with a confirmation nor without. A frozen call that needs one may still
+ * be asked about, marked as frozen: the freeze may end before the approval does.
+ */
+function stopped(context: HookContext, controls: GateControls): StoppedCall | null {
+  const { writes, connector } = context.metadata;
+  const code = stoppedBy({ tool: context.toolName, writes, connector }, controls);
+  return code === null ? null : { kind: 'denied', code, message: STOPPED[code], confirmationId: null };
+}
+
+type StoppedCall = Extract<GateAnswer, { kind: 'denied' }> & { readonly code: 'frozen' | 'read_only' };
+
+const STOPPED = {
+  frozen:
+    'Execution of this tool is frozen for now, so the call did not run. A person can end the freeze; do not try to reach the same effect in another way.',
+  read_only:
+    'Writing is switched off for now, so the call did not run. A person can switch it on again; do not try to write another way.',
+} as const;
 
 function newConfirmation(
   context: HookContext,

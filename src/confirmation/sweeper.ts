@@ -12,7 +12,7 @@ const BATCH = 200;
 
 /**
  * Brings to its end what time has overtaken: pending requests past their deadline, grants nobody used, claims whose
- * outcome nobody reported. Any number of replicas may sweep at once; each row is locked and checked again.
+ * outcome nobody reported, cool-offs that cards still show. Any number of replicas may sweep at once; each row is locked and checked again.
  */
 export class Sweeper {
   readonly #ledger: ConfirmationLedger;
@@ -59,6 +59,7 @@ export class Sweeper {
     await each(due.toAttend, (id) => this.#attend(id));
     await each(due.toLapse, (id) => this.#lapse(id));
     await each(due.toUnknown, (id) => this.#giveUpOnOutcome(id));
+    await each(due.toOpen, (id) => this.#endCoolOff(id));
     return moved;
   }
 
@@ -92,6 +93,12 @@ export class Sweeper {
     return this.#ledger.transact(async (transaction) => {
       const locked = await transaction.lock(id);
       if (locked?.window === 'over') await lapseInside(transaction, locked.request);
+    });
+  }
+
+  #endCoolOff(id: ConfirmationId): Promise<void> {
+    return this.#ledger.transact(async (transaction) => {
+      if (await transaction.lock(id)) await transaction.endCoolOff(id);
     });
   }
 

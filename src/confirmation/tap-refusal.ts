@@ -58,7 +58,7 @@ export function refusedTap(input: {
   readonly person: RosterPerson | null;
 }): NewAuditEvent {
   const { refusal, channel, event, delivery, person } = input;
-  const { actor, app, tenant, chat, messageId, verdict, eventId } = event;
+  const { actor, app, tenant, chat, messageId, action, eventId } = event;
   return {
     kind: refusal.kind,
     confirmation: delivery?.confirmationId ?? null,
@@ -68,7 +68,7 @@ export function refusedTap(input: {
       code: refusal.code,
       channel: channel.id,
       delivery: delivery?.id ?? null,
-      verdict,
+      action,
       app,
       tenant,
       chat,

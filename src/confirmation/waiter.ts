@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { ConfirmationId } from '../ids.ts';
 import type { ClosedConfirmationRequest, ConfirmationRequest } from './confirmation-request.ts';
+import type { WaitUntil } from './confirmation-service.ts';
 import type { ConfirmationLedger } from './ledger.ts';
 
 /** How often the rows of everything this process waits for are read, in one query. */
@@ -62,25 +63,30 @@ export class ConfirmationWaiter {
 
   /**
    * Resolves with the closed request, or with the request as it is once `timeoutMs` is over or `signal` aborts; null
-   * where there is no such request. Rejects only when the first read fails.
+   * where there is no such request. With `until: 'grant-moved'` an approval that nobody has used yet is waited for
+   * on. Rejects only when the first read fails.
    */
   async wait(input: {
     readonly id: ConfirmationId;
     readonly timeoutMs: number;
     readonly signal: AbortSignal;
+    readonly until?: WaitUntil;
   }): Promise<ConfirmationRequest | null> {
-    const { id, timeoutMs, signal } = input;
-    let release: (request: ClosedConfirmationRequest | null) => void = () => {};
-    const released = new Promise<ClosedConfirmationRequest | null>((resolve) => {
-      release = resolve;
+    const { id, timeoutMs, signal, until = 'decided' } = input;
+    let resolve: (request: ClosedConfirmationRequest | null) => void = () => {};
+    const released = new Promise<ClosedConfirmationRequest | null>((settle) => {
+      resolve = settle;
     });
+    const release = (request: ClosedConfirmationRequest) => {
+      if (isOver(request, until)) resolve(request);
+    };
     this.#register(id, release);
-    const giveUp = () => release(null);
+    const giveUp = () => resolve(null);
     const cancelTimer = Number.isFinite(timeoutMs) ? this.#clock.setTimer(timeoutMs, giveUp) : () => {};
     signal.addEventListener('abort', giveUp, { once: true });
     try {
       const first = await this.#ledger.find(id);
-      if (first === null || first.status !== 'pending' || signal.aborted) return first;
+      if (first === null || isOver(first, until) || signal.aborted) return first;
       return (await released) ?? (await this.#ledger.find(id));
     } finally {
       cancelTimer();
@@ -131,4 +137,10 @@ export class ConfirmationWaiter {
       this.#schedulePoll();
     });
   }
+}
+
+function isOver(request: ConfirmationRequest, until: WaitUntil): boolean {
+  if (request.status === 'pending') return false;
+  const unused = request.status === 'approved' && request.execution.status === 'unclaimed';
+  return until === 'decided' || !unused;
 }

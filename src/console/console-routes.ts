@@ -4,6 +4,7 @@ import type { AuditReader } from '../audit/audit-reader.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import type { ConfirmationService } from '../confirmation/confirmation-service.ts';
+import { type Freezes, freezeOf } from '../confirmation/freeze.ts';
 import { authenticate } from '../http/authentication.ts';
 import type { Authenticator } from '../http/authenticator.ts';
 import type { FailedProofs } from '../http/failed-proofs.ts';
@@ -25,6 +26,7 @@ import { STYLE } from './style.ts';
 export interface ConsolePorts {
   readonly config: Config;
   readonly confirmations: Pick<ConfirmationService, 'get' | 'deliveriesOf'>;
+  readonly freezes: Pick<Freezes, 'active'>;
   readonly audit: Pick<AuditReader, 'list'>;
   readonly authenticator: Authenticator;
   readonly visibility: Visibility;
@@ -111,18 +113,20 @@ async function showRequest(
   reply: FastifyReply,
   { id, path, locale }: Visit,
   viewer: PersonPrincipal,
-  { config, confirmations, visibility, audit }: ConsolePorts,
+  { config, confirmations, freezes, visibility, audit }: ConsolePorts,
 ): Promise<FastifyReply> {
   const request = await confirmations.get(id);
   if (!request || !(await visibility.ofConfirmation(viewer, request))) {
     return send(reply, 404, missingPage(locale, path, viewer.person.name));
   }
-  const [deliveries, record] = await Promise.all([
+  const [deliveries, frozen, record] = await Promise.all([
     confirmations.deliveriesOf([id]),
+    freezes.active(),
     audit.list({ confirmation: id, limit: MOST_EVENTS }),
   ]);
   const shown = requestPage({
     request,
+    freeze: freezeOf(request, frozen),
     deliveries: deliveries.get(id) ?? [],
     record,
     viewer: viewer.person,

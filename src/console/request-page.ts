@@ -1,11 +1,12 @@
 import type { AuditEvent } from '../audit/audit-event.ts';
 import { type VisibleText, visibleText } from '../channel/visible-text.ts';
 import { argumentText } from '../confirmation/argument-text.ts';
-import { cardFacts, cardOutcome } from '../confirmation/card-facts.ts';
+import { cardFacts, cardOutcome, freezeWarning } from '../confirmation/card-facts.ts';
 import { cardOf, cardStateOf } from '../confirmation/card-of.ts';
-import { CARD_TEXTS } from '../confirmation/card-texts.ts';
+import { CARD_TEXTS, type CardTexts } from '../confirmation/card-texts.ts';
 import type { ConfirmationRequest, PersonRef } from '../confirmation/confirmation-request.ts';
 import type { DeliveryRecord } from '../confirmation/delivery-record.ts';
+import type { Freeze } from '../confirmation/freeze.ts';
 import { leavesOf } from '../confirmation/json-pointer.ts';
 import { seatsOf } from '../confirmation/seats.ts';
 import { zonedTime } from '../confirmation/zoned-time.ts';
@@ -16,6 +17,7 @@ import { page } from './layout.ts';
 
 export interface RequestPageInput {
   readonly request: ConfirmationRequest;
+  readonly freeze: Freeze | null;
   readonly deliveries: readonly DeliveryRecord[];
   readonly record: { readonly items: readonly AuditEvent[]; readonly nextCursor: string | null };
   readonly viewer: PersonRef;
@@ -27,16 +29,17 @@ export interface RequestPageInput {
 
 /** Everything about one request, in full: what a card had to leave out stands here. Nothing can be done on it. */
 export function requestPage(input: RequestPageInput): string {
-  const { request, locale, timeZone } = input;
+  const { request, freeze, locale, timeZone } = input;
   const texts = CONSOLE_TEXTS[locale];
   const cardTexts = CARD_TEXTS[locale];
-  const card = cardOf({ request, locale, timeZone, publicUrl: input.publicUrl });
+  const card = cardOf({ request, freeze, locale, timeZone, publicUrl: input.publicUrl });
   const time = (at: Date) => html`<time datetime="${at.toISOString()}">${zonedTime(at, timeZone)}</time>`;
   return page(
     { locale, path: input.path, title: card.title, signedInAs: visibleText(input.viewer.name).text },
     html`<section>
 <h1 class="${cardStateOf(request)}">${card.title}</h1>
 <p class="code" title="${cardTexts.facts.code}">${request.verificationCode}</p>
+${freeze !== null && html`<p class="warning">${freezeWarning(freeze, { texts: cardTexts, timeZone })}</p>`}
 ${
   request.requesterNamedByAgent &&
   html`<p class="warning">${cardTexts.warnings.requesterNamedByAgent(visibleText(request.requester.name).text)}</p>`
@@ -124,10 +127,7 @@ function outcomeList(
   const texts = CONSOLE_TEXTS[locale];
   const full = new Map<string, string | null>([
     [cardTexts.outcome.reason, request.decision.reason],
-    [
-      cardTexts.outcome.detail,
-      request.status === 'approved' && 'detail' in request.execution ? request.execution.detail : null,
-    ],
+    ...executionWords(request, cardTexts),
   ]);
   return html`<dl>
 ${cardOutcome(request, { texts: cardTexts, timeZone }).map(({ label, value }) => {
@@ -136,6 +136,15 @@ ${cardOutcome(request, { texts: cardTexts, timeZone }).map(({ label, value }) =>
 })}
 ${request.status === 'approved' && field(texts.fields.executeBy, time(request.execution.executeBy))}
 </dl>`;
+}
+
+/** What was said of an execution, by the label under which the card shows a part of it. */
+function executionWords(request: ConfirmationRequest, { outcome }: CardTexts): [string, string | null][] {
+  if (request.status !== 'approved' || !('detail' in request.execution)) return [];
+  const { execution } = request;
+  return execution.status === 'revoked'
+    ? [[outcome.revokeReason, execution.reason]]
+    : [[outcome.detail, execution.detail]];
 }
 
 function recordList({ record }: RequestPageInput, texts: ConsoleTexts, time: Time): Html {

@@ -30,7 +30,7 @@ time, .soft { color: var(--soft); }
 .code { font-family: ui-monospace, Menlo, monospace; font-size: 1.25rem; letter-spacing: .08em; }
 .warning, .error { background: var(--mark-back); color: var(--mark); border-radius: .375rem; padding: .5rem .75rem; margin: 0 0 .75rem; }
 .badge { color: var(--mark); font-size: .8125rem; }
-h1.succeeded, h1.approved, h1.executing { color: var(--good); }
+h1.succeeded, h1.approved, h1.cooling-off, h1.executing { color: var(--good); }
 h1.rejected, h1.failed, h1.unknown, h1.undeliverable { color: var(--bad); }
 h1.pending { color: var(--open); }
 label { display: block; margin-bottom: .25rem; }

@@ -5,6 +5,7 @@ import { readClosed, readConfirmations, readDue, readPage } from './confirmation
 import { openLedgerTransaction } from './confirmation-transaction.ts';
 import type { Database } from './database.ts';
 import { readExplanation } from './explanation-store.ts';
+import { readControls } from './gate-controls.ts';
 import { confirmations } from './schema/confirmations.ts';
 
 /** The ledger over drizzle, the same on PostgreSQL and on the embedded database. */
@@ -40,6 +41,7 @@ export function createConfirmationLedger(input: {
     },
     explanationOf: (id) => readExplanation(connection, id),
     list: (filter) => readPage(connection, filter),
+    controls: () => readControls(connection, { share: false }),
     due: (limit) => readDue(connection, limit),
     async transact(work) {
       const changed = new Set<ConfirmationId>();

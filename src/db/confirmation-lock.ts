@@ -22,6 +22,8 @@ export async function lockConfirmation(
         when clock_timestamp() < ${confirmations.executableFrom} then 'before'
         when clock_timestamp() < ${confirmations.executeBy} then 'open'
         else 'over' end`,
+      opensInMs: sql<number>`ceil(greatest(0, coalesce(
+        extract(epoch from ${confirmations.executableFrom} - clock_timestamp()) * 1000, 0)))::float8`,
       vote: votes,
     })
     .from(confirmations)
@@ -38,6 +40,7 @@ export async function lockConfirmation(
       late: first.late,
       now: new Date(first.nowMs),
       window: first.window,
+      opensInMs: first.opensInMs,
       toolWrites: row.toolWrites,
       connector: row.connector,
     },

@@ -72,11 +72,19 @@ export async function readDue(connection: Connection, limit: number): Promise<Du
       ),
     ),
   );
+  const toOpen = await ids(
+    and(
+      eq(confirmations.coolingOff, true),
+      eq(executionStatus, 'unclaimed'),
+      sql`${confirmations.executableFrom} <= clock_timestamp()`,
+    ),
+  );
   const list = (rows: readonly { readonly id: string }[]) => rows.map((row) => row.id as ConfirmationId);
   return {
     toExpire: list(toExpire),
     toLapse: list(toLapse),
     toUnknown: list(toUnknown),
+    toOpen: list(toOpen),
     toAttend: list(toAttend),
   };
 }

@@ -1,11 +1,13 @@
 import { z } from 'zod';
-import type {
-  ConfirmationRequest,
-  Decision,
-  DecisiveField,
-  Execution,
-  PersonRef,
-  RequestFacts,
+import {
+  type ConfirmationRequest,
+  type Decision,
+  type DecisiveField,
+  type Execution,
+  type PersonRef,
+  REVOCATION_DETAILS,
+  type RequestFacts,
+  type Revocation,
 } from '../confirmation/confirmation-request.ts';
 import { frozenApprover } from '../confirmation/frozen-approver.ts';
 import { frozenPolicy } from '../confirmation/frozen-policy.ts';
@@ -121,7 +123,12 @@ function executionOf(row: ConfirmationRow): Execution {
   const executeBy = present(row, 'executeBy');
   switch (row.executionStatus) {
     case 'unclaimed':
-      return { status: 'unclaimed', executableFrom: present(row, 'executableFrom'), executeBy };
+      return {
+        status: 'unclaimed',
+        executableFrom: present(row, 'executableFrom'),
+        executeBy,
+        coolingOff: row.coolingOff,
+      };
     case 'claimed':
       return { status: 'claimed', at: present(row, 'claimedAt'), executeBy, sendBy: present(row, 'sendBy') };
     case 'succeeded':
@@ -135,16 +142,25 @@ function executionOf(row: ConfirmationRow): Execution {
         source: present(row, 'executionSource'),
       };
     case 'lapsed':
+      return { status: 'lapsed', at: present(row, 'executionAt'), executeBy, detail: row.executionDetail };
     case 'revoked':
-      return {
-        status: row.executionStatus,
-        at: present(row, 'executionAt'),
-        executeBy,
-        detail: row.executionDetail,
-      };
+      return { status: 'revoked', at: present(row, 'executionAt'), executeBy, ...revocationOf(row) };
     case 'none':
       throw new Error(`Confirmation ${row.id} is approved without a grant`);
   }
+}
+
+function revocationOf(row: ConfirmationRow): Revocation {
+  const detail = REVOCATION_DETAILS.find((known) => known === row.executionDetail);
+  return {
+    // Before there were codes for it, the detail of a withdrawal was what the person wrote.
+    detail: detail ?? 'cancelled',
+    by:
+      row.revokedById === null
+        ? null
+        : { id: personId(row.revokedById), name: row.revokedByName ?? row.revokedById },
+    reason: detail === undefined ? row.executionDetail : row.revokeReason,
+  };
 }
 
 function present<Key extends keyof ConfirmationRow>(

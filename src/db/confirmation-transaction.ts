@@ -11,8 +11,9 @@ import { lockConfirmation } from './confirmation-lock.ts';
 import { type ConfirmationRow, confirmationOf, type VoteRow } from './confirmation-row.ts';
 import type { Connection } from './database.ts';
 import { reachedNobody, wantVersion } from './delivery-store.ts';
+import { readControls } from './gate-controls.ts';
 import { insertReminders } from './reminder-store.ts';
-import { confirmations, gateControls, votes } from './schema/confirmations.ts';
+import { confirmations, votes } from './schema/confirmations.ts';
 
 /** What a process may still send after its claim; past it, it gives up (INVARIANTS: claim + 10 s). */
 const SEND_WITHIN = sql`interval '10 seconds'`;
@@ -25,6 +26,10 @@ const NOW = sql`clock.now`;
 const STAMP = sql`date_trunc('milliseconds', clock.now)`;
 const IN_TIME = sql`${NOW} < ${confirmations.decideBy}`;
 const OVERDUE = sql`${NOW} >= ${confirmations.decideBy}`;
+/** A duration of the frozen policy; a policy frozen before there was such a key has none. */
+const policyInterval = (key: string): SQL =>
+  sql`make_interval(secs => coalesce((${confirmations.policy} ->> ${sql.raw(`'${key}'`)})::numeric::float8, 0) / 1000.0)`;
+const COOL_OFF = policyInterval('coolOffMs');
 const NEXT_VERSION = sql`${confirmations.version} + 1`;
 
 /**
@@ -62,17 +67,7 @@ export function openLedgerTransaction(
   }
 
   const transaction: LedgerTransaction = {
-    async lockControls() {
-      const [row] = await connection
-        .select({
-          readOnlyOrganization: gateControls.readOnlyOrganization,
-          readOnlyConnectors: gateControls.readOnlyConnectors,
-        })
-        .from(gateControls)
-        .for('share');
-      if (!row) throw new Error('The row of gate_controls is missing; restore the database from a backup.');
-      return row;
-    },
+    lockControls: () => readControls(connection, { share: true }),
 
     async lock(id) {
       const locked = await lockConfirmation(connection, id);
@@ -146,10 +141,9 @@ export function openLedgerTransaction(
         decisionReason: decision.reason,
         decisionCode: decision.code,
         executionStatus: approved ? ('unclaimed' as const) : ('none' as const),
-        executableFrom: approved ? STAMP : null,
-        executeBy: approved
-          ? sql`${STAMP} + make_interval(secs => (${confirmations.policy} ->> 'executeWithinMs')::numeric::float8 / 1000.0)`
-          : null,
+        executableFrom: approved ? sql`${STAMP} + ${COOL_OFF}` : null,
+        executeBy: approved ? sql`${STAMP} + ${COOL_OFF} + ${policyInterval('executeWithinMs')}` : null,
+        coolingOff: approved ? sql`${COOL_OFF} > interval '0'` : false,
       };
       const inTime = decision.status === 'expired' ? OVERDUE : IN_TIME;
       const updated = await guardedUpdate(id, set, and(eq(confirmations.status, 'pending'), inTime));
@@ -172,12 +166,27 @@ export function openLedgerTransaction(
       return updated && executeBy && sendBy ? { request: updated.request, executeBy, sendBy } : null;
     },
 
+    async endCoolOff(id) {
+      const guard = and(
+        eq(confirmations.executionStatus, 'unclaimed'),
+        eq(confirmations.coolingOff, true),
+        sql`${NOW} >= ${confirmations.executableFrom}`,
+      );
+      const updated = await guardedUpdate(id, { coolingOff: false }, guard);
+      return updated?.request ?? null;
+    },
+
     async moveExecution(id, move) {
       const set = {
         executionStatus: move.to,
         executionAt: STAMP,
         executionDetail: move.detail,
         executionSource: move.source,
+        ...(move.to === 'revoked' && {
+          revokedById: move.by?.id ?? null,
+          revokedByName: move.by?.name ?? null,
+          revokeReason: move.reason,
+        }),
       };
       const guard = and(ne(confirmations.status, 'pending'), eq(confirmations.executionStatus, move.from));
       const updated = await guardedUpdate(id, set, guard);

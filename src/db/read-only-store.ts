@@ -3,6 +3,7 @@ import type { AuditActor } from '../audit/audit-event.ts';
 import type { ReadOnlyPort } from '../hook/hook-ports.ts';
 import { appendAuditEvents } from './audit-store.ts';
 import type { Connection, Database } from './database.ts';
+import { lockControlsForChange } from './gate-controls.ts';
 import { gateControls } from './schema/confirmations.ts';
 
 export interface ReadOnlyState {
@@ -45,6 +46,7 @@ export class ReadOnlyStore implements ReadOnlyPort {
     readonly actor: AuditActor;
   }): Promise<ReadOnlyState> {
     const { before, after } = await this.#database.transaction(async (connection) => {
+      await lockControlsForChange(connection);
       const state = stateOf(await connection.select(STATE).from(gateControls).for('update'));
       const wanted = changed(state, change);
       if (wanted !== state) await this.#write(connection, wanted, change);

@@ -13,7 +13,7 @@ const EVERY_KEY: readonly ApiRole[] = ['agent', 'operator', 'auditor', 'admin'];
 
 /**
  * Operators read, cancel and switch; auditors read everything; admins do all but vote; agents see their own; only
- * people vote, so no key's role stands beside `vote` and `settle`.
+ * people vote, so no key's role stands beside `vote`, `revoke` and `settle`.
  */
 export const ACCESS = {
   ask: { keys: ['agent', 'admin'], people: [] },
@@ -33,6 +33,10 @@ export const ACCESS = {
   cancelRun: { keys: ['agent', 'operator', 'admin'], people: 'all' },
   readReadOnly: { keys: ['operator', 'auditor', 'admin'], people: 'all' },
   switchReadOnly: { keys: ['admin'], people: ['operator', 'admin'] },
+  /** Both for the first and for the second person: a key without a person does neither. */
+  freeze: { keys: [], people: ['operator', 'admin'] },
+  readFreezes: { keys: ['operator', 'auditor', 'admin'], people: 'all' },
+  revoke: { keys: [], people: 'all' },
   readAudit: { keys: ['auditor', 'admin'], people: ['auditor', 'admin'] },
 } as const satisfies Record<string, Access>;
 

@@ -7,6 +7,7 @@ import type { Channel } from '../channel/channel.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import type { ConfirmationService } from '../confirmation/confirmation-service.ts';
+import type { Freezes } from '../confirmation/freeze.ts';
 import type { TapHandler } from '../confirmation/handle-tap.ts';
 import type { PersonDirectory } from '../confirmation/person-directory.ts';
 import type { ChannelId } from '../ids.ts';
@@ -24,6 +25,7 @@ export interface AppOptions {
   readonly audit: AuditReader;
   readonly auditRecorder: AuditRecorder;
   readonly readOnly: ReadOnlySwitch;
+  readonly freezes: Freezes;
   readonly readiness: Readiness;
   readonly people: PersonDirectory;
   /** Measurements of this app are registered here; `/metrics` shows all of it. */

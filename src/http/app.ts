@@ -16,6 +16,7 @@ import { callbackRoute } from './routes/callbacks.ts';
 import { decideRoutes } from './routes/decide.ts';
 import { executionRoutes } from './routes/execution.ts';
 import { explainRoute } from './routes/explain.ts';
+import { freezeRoutes } from './routes/freezes.ts';
 import { healthRoute, operationsRoutes } from './routes/operations.ts';
 import { readConfirmationRoutes } from './routes/read-confirmations.ts';
 import { readOnlyRoutes } from './routes/read-only.ts';
@@ -24,6 +25,7 @@ import { runRoutes } from './routes/runs.ts';
 import { createFindRun } from './run-access.ts';
 import { installSecurityHeaders } from './security-headers.ts';
 import { createServer } from './server.ts';
+import { createToolNameCheck } from './tool-name-check.ts';
 import { createVisibility } from './visibility.ts';
 
 /** Failed proofs per address and minute that are answered 401: mistakes are far below this, guesses far above. */
@@ -62,7 +64,7 @@ function registerRoutes(app: HttpApp, options: AppOptions): void {
       const ports = {
         ...options,
         openRequests,
-        access: createConfirmationAccess(confirmations, visibility),
+        access: createConfirmationAccess({ confirmations, visibility, freezes: options.freezes }),
         findRun: createFindRun(runs, visibility),
       };
       askRoute(v1, ports);
@@ -74,6 +76,11 @@ function registerRoutes(app: HttpApp, options: AppOptions): void {
       runEventsRoute(v1, ports);
       auditRoutes(v1, ports);
       readOnlyRoutes(v1, { ...ports, connectors: new Set(config.connectors.map(({ id }) => id)) });
+      freezeRoutes(v1, {
+        freezes: options.freezes,
+        matchesTools: createToolNameCheck(config),
+        rolesOf: (person) => config.people.find(({ id, active }) => active && id === person)?.roles ?? [],
+      });
     },
     { prefix: '/v1' },
   );

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
 import type { Actor, ConfirmationService } from '../confirmation/confirmation-service.ts';
+import { type Freezes, freezeOf } from '../confirmation/freeze.ts';
 import { parseConfirmationId } from '../ids.ts';
 import { principalOf } from './authentication.ts';
 import { audienceOf, confirmationJson } from './confirmation-json.ts';
@@ -21,15 +22,26 @@ export interface ConfirmationAccess {
   ): Promise<ConfirmationJson[]>;
 }
 
-export function createConfirmationAccess(
-  confirmations: Pick<ConfirmationService, 'get' | 'deliveriesOf'>,
-  visibility: Visibility,
-): ConfirmationAccess {
+export function createConfirmationAccess({
+  confirmations,
+  visibility,
+  freezes,
+}: {
+  readonly confirmations: Pick<ConfirmationService, 'get' | 'deliveriesOf'>;
+  readonly visibility: Visibility;
+  readonly freezes: Pick<Freezes, 'active'>;
+}): ConfirmationAccess {
   const showAll: ConfirmationAccess['showAll'] = async (request, shown) => {
     const audience = audienceOf(principalOf(request));
     const deliveries = await confirmations.deliveriesOf(shown.map(({ id }) => id));
+    const frozen = await freezes.active();
     return shown.map((confirmation) =>
-      confirmationJson(confirmation, deliveries.get(confirmation.id) ?? [], audience),
+      confirmationJson({
+        request: confirmation,
+        deliveries: deliveries.get(confirmation.id) ?? [],
+        frozen: freezeOf(confirmation, frozen) !== null,
+        audience,
+      }),
     );
   };
   return {

@@ -18,11 +18,18 @@ export const audienceOf = (principal: Principal): Audience =>
   principal.type === 'key' && principal.role === 'agent' ? 'agent' : 'people';
 
 /** A confirmation as the contract shows it. */
-export function confirmationJson(
-  request: ConfirmationRequest,
-  deliveries: readonly DeliveryRecord[],
-  audience: Audience,
-): ConfirmationJson {
+export function confirmationJson({
+  request,
+  deliveries,
+  frozen,
+  audience,
+}: {
+  readonly request: ConfirmationRequest;
+  readonly deliveries: readonly DeliveryRecord[];
+  /** A freeze keeps it from running now. */
+  readonly frozen: boolean;
+  readonly audience: Audience;
+}): ConfirmationJson {
   const decision = request.status === 'pending' ? null : decisionJson(request, audience);
   return {
     id: request.id,
@@ -44,7 +51,8 @@ export function confirmationJson(
     decideBy: request.decideBy.toISOString(),
     decidedAt: decision?.at ?? null,
     executeBy: request.status === 'approved' ? request.execution.executeBy.toISOString() : null,
-    execution: executionJson(request),
+    execution: executionJson(request, audience),
+    frozen,
     deliveries: deliveries.map(({ channel, state, messageIds, at, error }) => ({
       channel,
       state,
@@ -66,14 +74,26 @@ export function decisionJson({ decision }: ClosedConfirmationRequest, audience: 
   };
 }
 
-export function executionJson(request: ConfirmationRequest): ExecutionJson {
+export function executionJson(request: ConfirmationRequest, audience: Audience): ExecutionJson {
   if (request.status !== 'approved') return { status: 'none', at: null, detail: null };
   const { execution } = request;
-  return {
+  const shared = {
     status: execution.status,
     at: 'at' in execution ? execution.at.toISOString() : null,
     detail: 'detail' in execution ? execution.detail : null,
   };
+  switch (execution.status) {
+    case 'unclaimed':
+      return { ...shared, executableFrom: execution.executableFrom.toISOString() };
+    case 'revoked':
+      return {
+        ...shared,
+        reason: execution.reason,
+        ...(audience === 'people' ? { by: execution.by && personJson(execution.by) } : {}),
+      };
+    default:
+      return shared;
+  }
 }
 
 /** Who may vote now: whoever has a seat, and whoever stands in for them. */

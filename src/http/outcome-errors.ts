@@ -20,7 +20,13 @@ export function alreadyClosed(
 }
 
 /** A refusal about one request; `execution` says how the grant stands, where there is one. */
-export const refused = (code: ErrorCode, request: ConfirmationRequest): CountersignError =>
+export const refused = (
+  code: ErrorCode,
+  request: ConfirmationRequest,
+  audience: Audience,
+  more: Readonly<Record<string, unknown>> = {},
+): CountersignError =>
   new CountersignError(code, `Confirmation ${request.id}: ${ERRORS[code].advice}`, {
-    ...(request.status === 'approved' ? { execution: executionJson(request) } : {}),
+    ...(request.status === 'approved' ? { execution: executionJson(request, audience) } : {}),
+    ...more,
   });

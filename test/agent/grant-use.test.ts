@@ -2,14 +2,19 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import type { Database } from '../../src/db/database.ts';
-import { agentId } from '../../src/ids.ts';
+import { FreezeStore } from '../../src/db/freeze-store.ts';
+import { agentId, personId } from '../../src/ids.ts';
 import { openPostgres } from '../support/databases.ts';
+import { until } from '../support/until.ts';
 import { type EngineFixture, startEngine } from './engine-fixture.ts';
 import { ModelServer, toolResult } from './model-server.ts';
 import { agent, sampleConfig } from './sample-config.ts';
 import { ToolServer } from './tool-server.ts';
 
 const PAY = { id: 'p', name: 'oa__pay', arguments: { payee: 'Acme Ltd', amount: '10.00' } };
+
+const LI = { id: personId('li.wei'), name: '李伟' };
+const ZHAO = { id: personId('zhao.min'), name: '赵敏' };
 
 describe('between the approval and the tool', () => {
   const model = new ModelServer();
@@ -36,11 +41,14 @@ describe('between the approval and the tool', () => {
     await database.close();
     await Promise.all([model.stop(), tools.stop()]);
   });
-  beforeEach(() => {
+  beforeEach(async () => {
     tools.calls.length = 0;
     model.requests.length = 0;
     model.script('buyer', [{ calls: [PAY] }, { text: 'I see.' }]);
     engine.afterClaim = null;
+    const freezes = new FreezeStore(database);
+    for (const { id } of await freezes.active())
+      for (const by of [LI, ZHAO]) await freezes.end({ id, by, mayStill: () => true });
   });
 
   async function approve(beforeDecision: (id: string) => Promise<unknown> = async () => {}) {
@@ -81,6 +89,90 @@ describe('between the approval and the tool', () => {
     expect(tools.calls).toEqual([]);
     expect(told).toMatchObject({ status: 'blocked', code: 'gate_unavailable', executed: false });
     expect(after).toMatchObject({ execution: { status: 'failed', detail: 'not sent' } });
+  });
+
+  it('a call that was frozen meanwhile does not run', async () => {
+    const freezes = new FreezeStore(database);
+    const { told, after } = await approve(() => freezes.start({ tools: ['oa__*'], reason: 'x', by: LI }));
+    expect(tools.calls).toEqual([]);
+    expect(told).toMatchObject({ code: 'revoked', executed: false });
+    expect(after).toMatchObject({ execution: { status: 'revoked', detail: 'frozen' } });
+  });
+
+  it('a frozen call that needs no approval does not run either, and the model is told so', async () => {
+    const freezes = new FreezeStore(database);
+    await freezes.start({ tools: ['oa__pay_freely'], reason: 'x', by: LI });
+    model.script('buyer', [{ calls: [{ ...PAY, name: 'oa__pay_freely' }] }, { text: 'I see.' }]);
+    const { id } = await engine.start({ agent: agentId('buyer') });
+    const run = await engine.finished(id);
+    expect(tools.calls).toEqual([]);
+    expect(run.invocations[0]).toMatchObject({ status: 'blocked', error: { code: 'frozen' } });
+    expect(toolResult(model.requests[1])).toMatchObject({
+      code: 'frozen',
+      executed: false,
+      retryable: false,
+    });
+  });
+
+  describe('while it cools off', () => {
+    const cool = async (milliseconds: number) => {
+      const { id } = await engine.start({ agent: agentId('buyer') });
+      const [request] = await engine.asked(id);
+      if (!request) throw new Error('nobody was asked');
+      const policy = JSON.stringify({ coolOffMs: milliseconds });
+      await database.connection.execute(sql`alter table confirmations disable trigger confirmations_guard`);
+      await database.connection.execute(
+        sql`update confirmations set policy = policy || ${policy}::jsonb where id = ${request.id}`,
+      );
+      await database.connection.execute(sql`alter table confirmations enable trigger confirmations_guard`);
+      await engine.decide(request.id, 'approve');
+      return { run: id, request: request.id };
+    };
+
+    it('a run waits, and sends once it is over', async () => {
+      const { run, request } = await cool(700);
+      const ended = await engine.finished(run);
+      expect(ended.invocations[0]).toMatchObject({ status: 'succeeded' });
+      const after = await engine.confirmations.get(request);
+      if (after?.status !== 'approved') throw new Error('not approved');
+      expect(after.execution).toMatchObject({ status: 'succeeded' });
+      const [claim] = await database.connection
+        .execute(sql`select claimed_at - decided_at >= interval '700 ms' as
+        waited from confirmations where id = ${request}`)
+        .then((result) => (result as { rows: object[] }).rows);
+      expect(claim).toEqual({ waited: true });
+      expect(tools.calls.length).toBe(1);
+    });
+
+    it('a revocation reaches the run at once, with the reason, and nothing runs', async () => {
+      const { run, request } = await cool(600_000);
+      const revoke = {
+        id: request,
+        person: LI.id,
+        reason: 'wrong account',
+        surface: { kind: 'api' },
+      } as const;
+      expect(await engine.confirmations.revoke(revoke)).toMatchObject({ kind: 'revoked' });
+      const ended = await engine.finished(run);
+      expect(ended.invocations[0]).toMatchObject({ status: 'blocked', error: { code: 'revoked' } });
+      expect(toolResult(model.requests[1])).toMatchObject({
+        code: 'revoked',
+        reason: 'wrong account',
+        executed: false,
+      });
+      expect(tools.calls).toEqual([]);
+    });
+
+    it('a cancelled run withdraws its grant and ends', async () => {
+      const { run, request } = await cool(600_000);
+      await engine.engine.runs.cancel(run);
+      await until(async () => {
+        const after = await engine.confirmations.get(request);
+        return after?.status === 'approved' && after.execution.status === 'revoked';
+      });
+      expect(await engine.finished(run)).toMatchObject({ status: 'cancelled' });
+      expect(tools.calls).toEqual([]);
+    });
   });
 
   it('a call that went read-only meanwhile does not run', async () => {

@@ -17,6 +17,7 @@ import { createAuditRecorder } from '../../src/db/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createDeliveryOutbox } from '../../src/db/delivery-outbox-store.ts';
 import { createTapDeliveries, deliveriesOf } from '../../src/db/delivery-store.ts';
+import { FreezeStore } from '../../src/db/freeze-store.ts';
 import { type ConfirmationId, channelId } from '../../src/ids.ts';
 import { type FeishuStandin, startFeishuStandin } from '../../src/standin/feishu/start-feishu-standin.ts';
 import { type SlackStandin, startSlackStandin } from '../../src/standin/slack/start-slack-standin.ts';
@@ -119,6 +120,7 @@ describe('a card in Slack and in Feishu', () => {
       outbox: createDeliveryOutbox(database),
       cards: createCardSource({
         confirmations: core.service,
+        freezes: new FreezeStore(database),
         timeZone: 'Asia/Shanghai',
         publicUrl: 'https://gate.acme.example',
       }),

@@ -6,6 +6,7 @@ import { createCardSource } from '../../src/confirmation/create-card-source.ts';
 import { closeUndeliverable } from '../../src/confirmation/undeliverable.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createDeliveryOutbox } from '../../src/db/delivery-outbox-store.ts';
+import { FreezeStore } from '../../src/db/freeze-store.ts';
 import { channelId } from '../../src/ids.ts';
 import type { Core } from '../support/core.ts';
 import { ScriptedChannel } from './scripted-channel.ts';
@@ -40,6 +41,7 @@ export function workerOn(
     outbox: createDeliveryOutbox(database),
     cards: createCardSource({
       confirmations: core.service,
+      freezes: new FreezeStore(database),
       timeZone: 'Asia/Shanghai',
       publicUrl: 'https://gate.acme.example',
     }),

@@ -52,7 +52,10 @@ describe.each(DATABASES)('reminders on $name', ({ open }) => {
       channels: [channel],
       async textOf({ confirmationId, kind, locale }) {
         const request = await core.service.get(confirmationId);
-        return request && reminderText({ request, kind, locale, timeZone: 'UTC', publicUrl: 'http://gate' });
+        return (
+          request &&
+          reminderText({ request, freeze: null, kind, locale, timeZone: 'UTC', publicUrl: 'http://gate' })
+        );
       },
       clock: systemClock,
       logger: pino({ level: 'silent' }),

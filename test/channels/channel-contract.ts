@@ -1,11 +1,10 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Channel, ChannelAnswer, InboundRequest, OutgoingDelivery } from '../../src/channel/channel.ts';
-import type { CallbackReply, ChannelActor, TapEvent } from '../../src/channel/inbound-event.ts';
+import type { CallbackReply, ChannelActor, TapAction, TapEvent } from '../../src/channel/inbound-event.ts';
 import { type DeliveryId, newDeliveryId } from '../../src/ids.ts';
-import type { Verdict } from '../../src/verdict.ts';
 import type { ManualClock } from './manual-clock.ts';
-import { closedCard, decideActions, sampleCard } from './sample-card.ts';
+import { closedCard, coolingCard, decideActions, sampleCard } from './sample-card.ts';
 
 /** One channel with the platform it talks to, in the terms the contract needs. Every channel brings its own. */
 export interface ChannelRig {
@@ -16,7 +15,7 @@ export interface ChannelRig {
   readonly personIds: Readonly<Record<string, string>>;
   /** Names of the headers that prove a callback. */
   readonly proofHeaders: readonly string[];
-  /** The callback of a tap on the message's button for `verdict`, signed now, not delivered. */
+  /** The callback of a tap on the message's button for `action`, signed now, not delivered. */
   tap(tap: RigTap): Promise<InboundRequest>;
   /** The callback by which a reason reaches us, after whatever the platform does to ask for it. */
   tapWithReason(tap: RigTap & { readonly reason: string }): Promise<InboundRequest>;
@@ -46,14 +45,15 @@ export interface ChannelRig {
 
 export interface RigTap {
   readonly messageId: string;
-  readonly verdict: Verdict;
+  readonly action: TapAction;
 }
 
 export interface ShownMessage {
   readonly messageId: string;
   /** Everything on the message that people can read. */
   readonly text: string;
-  readonly verdicts: readonly Verdict[];
+  /** What its buttons offer. */
+  readonly actions: readonly TapAction[];
 }
 
 export type SendFault = 'rate-limited' | 'refused' | 'cut-after-accepting' | 'server-error-after-accepting';
@@ -116,7 +116,7 @@ export function channelContract(input: {
           expect(message.text).toContain(value);
         }
         expect(message.text).toContain(card.summary);
-        expect([...message.verdicts].sort()).toEqual(['approve', 'reject']);
+        expect([...message.actions].sort()).toEqual(['approve', 'reject']);
       });
 
       it('is drawn the same from the same card and token', () => {
@@ -132,7 +132,18 @@ export function channelContract(input: {
         expect(await rig.channel.update(update)).toEqual({ kind: 'updated' });
         const message = onlyMessage();
         for (const { value } of closed.outcome) expect(message.text).toContain(value);
-        expect(message.verdicts).toEqual([]);
+        expect(message.actions).toEqual([]);
+      });
+
+      it('offers to revoke while it cools off, and nothing else', async () => {
+        const { card, token, messageId } = await sendCard();
+        const rendered = rig.channel.render(coolingCard(card), token);
+        expect(await rig.channel.update({ ...outgoing({ rendered }), messageId })).toEqual({
+          kind: 'updated',
+        });
+        expect(onlyMessage()).toMatchObject({ messageId, actions: ['revoke'] });
+        for (const { value } of coolingCard(card).outcome) expect(onlyMessage().text).toContain(value);
+        expect(onlyMessage().text).toContain('撤回批准');
       });
 
       it.each(['amount', 'payee'])(
@@ -145,7 +156,7 @@ export function channelContract(input: {
           );
           expect(rendered.decisiveShown).toBe(false);
           expect((await rig.channel.send(outgoing({ rendered }))).kind).toBe('sent');
-          expect(onlyMessage().verdicts).toEqual(['reject']);
+          expect(onlyMessage().actions).toEqual(['reject']);
           expect(onlyMessage().text).not.toContain(value);
         },
       );
@@ -161,13 +172,13 @@ export function channelContract(input: {
           })),
         ];
         const { messageId } = await sendCard(sampleCard({ lines, summary: '丙'.repeat(50_000) }));
-        expect(onlyMessage()).toMatchObject({ messageId, verdicts: ['approve', 'reject'] });
+        expect(onlyMessage()).toMatchObject({ messageId, actions: ['approve', 'reject'] });
         expect(onlyMessage().text).toContain(payee);
       });
 
       it('has no approve button where the core says that it may not', async () => {
         await sendCard(sampleCard({ actions: decideActions('never', false) }));
-        expect(onlyMessage().verdicts).toEqual(['reject']);
+        expect(onlyMessage().actions).toEqual(['reject']);
       });
 
       it.each(HOSTILE_TEXTS)('shows %j as it stands', async (text) => {
@@ -183,9 +194,9 @@ export function channelContract(input: {
     describe('a tap', () => {
       it.each(['approve', 'reject'] as const)(
         'to %s says who, where, on what and nothing else',
-        async (verdict) => {
+        async (action) => {
           const { card, token, messageId } = await sendCard();
-          const event = await tapIn(await rig.tap({ messageId, verdict }));
+          const event = await tapIn(await rig.tap({ messageId, action }));
           expect(event).toMatchObject({
             type: 'tap',
             actor: {
@@ -201,32 +212,46 @@ export function channelContract(input: {
             confirmation: card.confirmationId,
             token,
             cardVersion: card.version,
-            verdict,
+            action,
             reason: undefined,
           });
         },
       );
 
+      it('to revoke says so, with nothing asked', async () => {
+        const { card, token, messageId } = await sendCard(coolingCard(sampleCard()));
+        const event = await tapIn(await rig.tap({ messageId, action: 'revoke' }));
+        expect(event).toMatchObject({
+          actor: { ids: rig.personIds, isBot: false },
+          messageId,
+          confirmation: card.confirmationId,
+          token,
+          action: 'revoke',
+          reason: undefined,
+          openedFor: null,
+        });
+      });
+
       it.each([
         ['on-reject', 'reject'],
         ['always', 'reject'],
         ['always', 'approve'],
-      ] as const)('under %s brings the reason to %s', async (mode, verdict) => {
+      ] as const)('under %s brings the reason to %s', async (mode, action) => {
         const { card, token, messageId } = await sendCard(sampleCard({ actions: decideActions(mode) }));
         const reason = '金额与合同不符 <b> & "引号"';
-        const event = await tapIn(await rig.tapWithReason({ messageId, verdict, reason }));
-        expect(event).toMatchObject({ messageId, verdict, token, cardVersion: card.version, reason });
+        const event = await tapIn(await rig.tapWithReason({ messageId, action, reason }));
+        expect(event).toMatchObject({ messageId, action, token, cardVersion: card.version, reason });
       });
 
       it('under on-reject approves with one tap', async () => {
         const { messageId, token } = await sendCard(sampleCard({ actions: decideActions('on-reject') }));
-        const event = await tapIn(await rig.tap({ messageId, verdict: 'approve' }));
-        expect(event).toMatchObject({ verdict: 'approve', token, reason: undefined });
+        const event = await tapIn(await rig.tap({ messageId, action: 'approve' }));
+        expect(event).toMatchObject({ action: 'approve', token, reason: undefined });
       });
 
       it('is the same event however often its bytes arrive', async () => {
         const { messageId } = await sendCard();
-        const request = await rig.tap({ messageId, verdict: 'approve' });
+        const request = await rig.tap({ messageId, action: 'approve' });
         const first = await tapIn(request);
         for (let round = 0; round < 5; round += 1)
           expect({ ...(await tapIn(request)), handle: null }).toEqual({ ...first, handle: null });
@@ -234,7 +259,7 @@ export function channelContract(input: {
 
       it('is answered with HTTP 200, and the person is told in their language', async () => {
         const { messageId } = await sendCard();
-        const event = await tapIn(await rig.tap({ messageId, verdict: 'approve' }));
+        const event = await tapIn(await rig.tap({ messageId, action: 'approve' }));
         for (const reply of REPLIES) {
           const answer = rig.channel.reply(event, reply);
           expect(answer.answer.status).toBe(200);
@@ -246,7 +271,7 @@ export function channelContract(input: {
     describe('a callback whose proof is not right', () => {
       const genuine = async () => {
         const { messageId } = await sendCard();
-        return rig.tap({ messageId, verdict: 'approve' });
+        return rig.tap({ messageId, action: 'approve' });
       };
 
       it('is refused with a proof header missing, empty, doubled or spelt twice', async () => {
@@ -268,7 +293,7 @@ export function channelContract(input: {
 
       it('is refused under another app’s secret', async () => {
         const { messageId } = await sendCard();
-        expect(await isRefused(await rig.tapOfAnotherApp({ messageId, verdict: 'approve' }))).toBe(true);
+        expect(await isRefused(await rig.tapOfAnotherApp({ messageId, action: 'approve' }))).toBe(true);
       });
 
       it.each([
@@ -340,7 +365,7 @@ export function channelContract(input: {
         await rig.channel.send(delivery);
         const rendered = rig.channel.render(closedCard(card), delivery.token);
         expect((await rig.channel.send({ ...delivery, rendered, attempt: 2 })).kind).toBe('sent');
-        expect(onlyMessage().verdicts).toEqual([]);
+        expect(onlyMessage().actions).toEqual([]);
       });
 
       it('two requests makes two messages', async () => {
@@ -415,10 +440,10 @@ export function channelContract(input: {
           expect(await remind(messageId, text)).toMatchObject({ kind: 'sent' });
           const note = rig.shown().at(-1);
           expect(note?.text).toContain(text);
-          expect(note?.verdicts).toEqual([]);
+          expect(note?.actions).toEqual([]);
         }
         expect(rig.shown()).toHaveLength(1 + HOSTILE_TEXTS.length);
-        expect([...(rig.shown()[0]?.verdicts ?? [])].sort()).toEqual(['approve', 'reject']);
+        expect([...(rig.shown()[0]?.actions ?? [])].sort()).toEqual(['approve', 'reject']);
       });
 
       it.each(['', '../../auth', 'x'.repeat(5_000)])(

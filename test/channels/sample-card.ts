@@ -41,6 +41,16 @@ export const decideActions = (reason: ReasonMode, approvable = true): CardAction
   labels: { approve: '批准', reject: '拒绝', reason: '理由', submit: '提交', cancel: '取消' },
 });
 
+/** The same request once it was approved, while it cools off: one button, to revoke. */
+export const coolingCard = (card: Card): Card => ({
+  ...card,
+  version: card.version + 1,
+  state: 'cooling-off',
+  title: '已批准，冷静期内，可撤回：oa__purchase_pay',
+  outcome: [{ label: '执行', value: '冷静期到 2026-11-30 18:07 (Asia/Shanghai, UTC+8)' }],
+  actions: { kind: 'revoke', label: '撤回批准' },
+});
+
 /** The same request once it was approved and executed: no buttons, and what became of it. */
 export const closedCard = (card: Card): Card => ({
   ...card,

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Card } from '../../src/channel/card.ts';
+import type { Card, CardActions } from '../../src/channel/card.ts';
 import { argumentText } from '../../src/confirmation/argument-text.ts';
 import { cardOf } from '../../src/confirmation/card-of.ts';
-import type { ConfirmationRequest } from '../../src/confirmation/confirmation-request.ts';
+import type { ConfirmationRequest, Revocation } from '../../src/confirmation/confirmation-request.ts';
+import type { Freeze } from '../../src/confirmation/freeze.ts';
 import { leavesOf, valueAt } from '../../src/confirmation/json-pointer.ts';
 import { zonedTime } from '../../src/confirmation/zoned-time.ts';
 import type { JsonObject } from '../../src/json.ts';
@@ -16,16 +17,37 @@ import {
   pendingRequest,
   SETTLED_AT,
   vote,
+  WANG_FANG,
   ZHAO_MIN,
 } from './sample-request.ts';
 
-const card = (request: ConfirmationRequest, locale: Locale = 'zh-CN'): Card =>
-  cardOf({ request, locale, timeZone: 'Asia/Shanghai', publicUrl: 'https://gate.acme.example' });
+const card = (request: ConfirmationRequest, locale: Locale = 'zh-CN', freeze: Freeze | null = null): Card =>
+  cardOf({ request, freeze, locale, timeZone: 'Asia/Shanghai', publicUrl: 'https://gate.acme.example' });
 
 const settled = (
   status: 'succeeded' | 'failed' | 'unknown',
   source: 'executor' | 'agent' | 'settlement' | 'timeout',
 ) => ({ status, source, at: SETTLED_AT, executeBy: EXECUTE_BY, detail: null }) as const;
+
+const revoked = (revocation: Revocation) =>
+  ({ status: 'revoked', at: SETTLED_AT, executeBy: EXECUTE_BY, ...revocation }) as const;
+
+const COOLING = approvedRequest({
+  status: 'unclaimed',
+  executableFrom: SETTLED_AT,
+  executeBy: EXECUTE_BY,
+  coolingOff: true,
+});
+
+const FREEZE: Freeze = {
+  id: '01980000-0000-7000-8000-0000000000ff',
+  tools: ['oa__*'],
+  reason: '供应商账户被盗，核实中',
+  startedAt: SETTLED_AT,
+  startedBy: WANG_FANG,
+  endRequested: null,
+  ended: null,
+};
 
 const EVERY_STATE: Readonly<Record<string, ConfirmationRequest>> = {
   'pending, nobody voted': pendingRequest(),
@@ -35,7 +57,13 @@ const EVERY_STATE: Readonly<Record<string, ConfirmationRequest>> = {
     args: { amount: 68000, currency: 'CNY', memo: 'abc\u202Efdp' },
     session: 'chat-77',
   }),
-  approved: approvedRequest({ status: 'unclaimed', executableFrom: SETTLED_AT, executeBy: EXECUTE_BY }),
+  approved: approvedRequest({
+    status: 'unclaimed',
+    executableFrom: SETTLED_AT,
+    executeBy: EXECUTE_BY,
+    coolingOff: false,
+  }),
+  'approved, cooling off': COOLING,
   executing: approvedRequest({
     status: 'claimed',
     at: SETTLED_AT,
@@ -48,12 +76,12 @@ const EVERY_STATE: Readonly<Record<string, ConfirmationRequest>> = {
   unknown: approvedRequest(settled('unknown', 'timeout')),
   'failed, settled by a person': approvedRequest(settled('failed', 'settlement')),
   lapsed: approvedRequest({ status: 'lapsed', at: SETTLED_AT, executeBy: EXECUTE_BY, detail: null }),
-  revoked: approvedRequest({
-    status: 'revoked',
-    at: SETTLED_AT,
-    executeBy: EXECUTE_BY,
-    detail: 'tool_changed',
-  }),
+  'revoked by what changed': approvedRequest(revoked({ detail: 'tool_changed', by: null, reason: null })),
+  'revoked by a freeze': approvedRequest(revoked({ detail: 'frozen', by: null, reason: null })),
+  'revoked by an approver': approvedRequest(
+    revoked({ detail: 'revoked', by: LI_WEI, reason: '收款账号不对 \u202E' }),
+  ),
+  'withdrawn by who asked': approvedRequest(revoked({ detail: 'cancelled', by: null, reason: null })),
   rejected: closedRequest(
     { status: 'rejected', by: LI_WEI, reason: '金额与合同不符' },
     { votes: [vote(LI_WEI, 'reject', '金额与合同不符')] },
@@ -70,13 +98,23 @@ describe('a card', () => {
     const pages = Object.entries(EVERY_STATE).map(
       ([name, request]) => `=== ${name}\n${drawn(card(request, locale))}`,
     );
+    pages.push(`=== pending, frozen\n${drawn(card(pendingRequest(), locale, FREEZE))}`);
+    pages.push(`=== cooling off, frozen\n${drawn(card(COOLING, locale, FREEZE))}`);
     await expect(pages.join('\n')).toMatchFileSnapshot(`snapshots/cards.${locale}.txt`);
   });
 
-  it('offers buttons while it is pending, and none in any other state', () => {
+  it('offers to decide while it is pending, to revoke while it cools off, and nothing in any other state', () => {
     for (const request of Object.values(EVERY_STATE)) {
-      expect(card(request).actions.kind).toBe(request.status === 'pending' ? 'decide' : 'none');
+      const expected = request === COOLING ? 'revoke' : request.status === 'pending' ? 'decide' : 'none';
+      expect(card(request).actions.kind).toBe(expected);
     }
+  });
+
+  it('says first of all that it is frozen, by whom, since when and why, and still lets people decide', () => {
+    const shown = card(pendingRequest(), 'en-US', FREEZE);
+    expect(shown.title).toMatch(/^Execution frozen · Approval needed · /);
+    expect(shown.warnings[0]).toContain('“供应商账户被盗，核实中” (王芳, since 2026-11-30 ');
+    expect(shown.actions.kind).toBe('decide');
   });
 
   it('shows what decides first, whatever the order of the arguments', () => {
@@ -275,12 +313,19 @@ function drawn(shown: Card): string {
     ...(shown.summary === null ? [] : [`> ${shown.summary}`]),
     ...shown.facts.map(({ label, value }) => `- ${label}: ${value}`),
     ...shown.outcome.map(({ label, value }) => `= ${label}: ${value}`),
-    ...(shown.actions.kind === 'none'
-      ? []
-      : [
-          `[${shown.actions.approvable ? `${shown.actions.labels.approve}] [` : ''}${shown.actions.labels.reject}]`,
-        ]),
+    ...buttonsOf(shown.actions),
     `(${shown.linkLabel}: ${shown.link})`,
     '',
   ].join('\n');
+}
+
+function buttonsOf(actions: CardActions): string[] {
+  switch (actions.kind) {
+    case 'none':
+      return [];
+    case 'revoke':
+      return [`[${actions.label}]`];
+    case 'decide':
+      return [`[${actions.approvable ? `${actions.labels.approve}] [` : ''}${actions.labels.reject}]`];
+  }
 }

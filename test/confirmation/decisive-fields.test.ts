@@ -22,7 +22,13 @@ describe('what decides, where no configuration says it', () => {
   async function asked(args: JsonObject) {
     const request = await core.service.get(await core.pending(args));
     if (request === null) throw new Error('The request is gone');
-    const card = cardOf({ request, locale: 'en-US', timeZone: 'UTC', publicUrl: 'https://gate.example' });
+    const card = cardOf({
+      request,
+      freeze: null,
+      locale: 'en-US',
+      timeZone: 'UTC',
+      publicUrl: 'https://gate.example',
+    });
     const slack = renderSlack(card, 'token');
     const feishu = renderFeishu({ card, token: 'token', chat: 'oc_finance' });
     return {

@@ -109,10 +109,10 @@ describe.each(DATABASES)('grants on $name', ({ open }) => {
     expect(await claim(first)).toMatchObject({ code: 'revoked', detail: 'read_only' });
     const reading = await approved({ metadata: { writes: false } });
     expect(await claim(reading)).toMatchObject({ kind: 'claimed' });
-    await database.connection.execute(
-      sql`update gate_controls set read_only_organization = false, read_only_connectors = '{oa}'`,
-    );
+    expect(await core.ask(ARGS)).toMatchObject({ kind: 'denied', code: 'read_only', confirmationId: null });
+    await database.connection.execute(sql`update gate_controls set read_only_organization = false`);
     const second = await approved({ metadata: { connector: 'oa' } });
+    await database.connection.execute(sql`update gate_controls set read_only_connectors = '{oa}'`);
     expect(await claim(second)).toMatchObject({ code: 'revoked', detail: 'read_only' });
   });
 

@@ -115,7 +115,7 @@ describe.each(DATABASES)('a tap of somebody known by other ids, on $name', ({ op
       confirmation: id,
       token: delivery.token,
       cardVersion: delivery.shownVersion,
-      verdict: 'approve',
+      action: 'approve',
       reason: undefined,
       openedFor: null,
       eventId: null,

@@ -11,6 +11,7 @@ import {
   type TapHandlerPorts,
 } from '../../src/confirmation/handle-tap.ts';
 import { NOTICES, REASON_DIALOG, REFUSALS } from '../../src/confirmation/notices.ts';
+import { REVOKE_NOTICES } from '../../src/confirmation/revoke-notices.ts';
 import { createRoster } from '../../src/confirmation/roster.ts';
 import { createAuditRecorder } from '../../src/db/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
@@ -108,7 +109,7 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
         confirmation: id,
         token: row.token,
         cardVersion: null,
-        verdict: 'approve',
+        action: 'approve',
         reason: undefined,
         openedFor: null,
         eventId: null,
@@ -164,12 +165,12 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
 
   it('that comes too late is told who decided and when', async () => {
     const { id, tap } = await shown();
-    await handler.handle(slack, tap({ verdict: 'reject' }));
+    await handler.handle(slack, tap({ action: 'reject' }));
     expect(await statusOf(id)).toBe('rejected');
     expect(english(await handler.handle(slack, tap({ user: 'U-WANG' })))).toMatch(
       /^Already rejected by li\.wei at \d{4}-\d\d-\d\d \d\d:\d\d \(Asia\/Shanghai, UTC\+8\); what you did has no effect\.$/,
     );
-    expect(english(await handler.handle(slack, tap({ verdict: 'reject' })))).toBe(
+    expect(english(await handler.handle(slack, tap({ action: 'reject' })))).toBe(
       'You have already rejected this; nothing changed.',
     );
   });
@@ -277,7 +278,7 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
     const { id, tap } = await shown({ decisiveShown: false });
     expect(await handler.handle(slack, tap())).toEqual({ kind: 'notice', notice: NOTICES.decisiveNotShown });
     expect(await lastEvent(id)).toMatchObject({ kind: 'vote.refused', data: { code: 'decisive_not_shown' } });
-    await handler.handle(slack, tap({ verdict: 'reject' }));
+    await handler.handle(slack, tap({ action: 'reject' }));
     expect(await statusOf(id)).toBe('rejected');
   });
 
@@ -320,7 +321,7 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
       const { id, tap } = await shown();
       const whole = `“金额”与合同不符\n'x' ${'很'.repeat(980)}`;
       // The family is eight units long and would end past the thousandth.
-      await handler.handle(slack, tap({ verdict: 'reject', reason: `  ${whole}👨‍👩‍👧` }));
+      await handler.handle(slack, tap({ action: 'reject', reason: `  ${whole}👨‍👩‍👧` }));
       expect(whole.length).toBeGreaterThan(992);
       expect(await core.service.get(id)).toMatchObject({ status: 'rejected', decision: { reason: whole } });
     });
@@ -350,13 +351,105 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
     });
   });
 
+  describe('on the revoke button', () => {
+    beforeEach(() => {
+      core.policy = { ...POLICY, coolOffMs: 300_000 };
+    });
+    const cooling = async () => {
+      const card = await shown();
+      await handler.handle(slack, card.tap());
+      expect(await core.service.get(card.id)).toMatchObject({ execution: { coolingOff: true } });
+      return card;
+    };
+    const executionOf = async (id: ConfirmationId) => {
+      const request = await core.service.get(id);
+      return request?.status === 'approved' ? request.execution : null;
+    };
+
+    it('takes the approval back with one tap, and says so once', async () => {
+      const { id, tap } = await cooling();
+      const revoke = tap({ action: 'revoke', user: 'U-WANG' });
+      expect(await handler.handle(slack, revoke)).toEqual({ kind: 'notice', notice: REVOKE_NOTICES.revoked });
+      expect(await executionOf(id)).toMatchObject({
+        status: 'revoked',
+        detail: 'revoked',
+        by: { id: 'wang.fang' },
+      });
+      expect(await lastEvent(id)).toMatchObject({
+        kind: 'grant.revoked',
+        actorId: 'wang.fang',
+        data: { person: 'wang.fang', channel: 'pay-slack' },
+      });
+      expect(english(await handler.handle(slack, revoke))).toMatch(/^Already revoked by wang\.fang at /);
+      expect(english(await handler.handle(slack, tap({ action: 'revoke' })))).toMatch(
+        /^Already revoked by wang/,
+      );
+    });
+
+    it.each([
+      ['U-OUT', REFUSALS.not_an_approver, 'grant.refused', 'not_an_approver'],
+      ['U-SHARED', NOTICES.ambiguousPerson, 'vote.refused', 'ambiguous_person'],
+      ['U-NOBODY', NOTICES.unknownPerson, 'vote.refused', 'unknown_person'],
+    ])('by %s changes nothing and is on the record', async (user, notice, kind, code) => {
+      const { id, tap } = await cooling();
+      expect(await handler.handle(slack, tap({ action: 'revoke', user }))).toEqual({
+        kind: 'notice',
+        notice,
+      });
+      expect(await executionOf(id)).toMatchObject({ status: 'unclaimed' });
+      expect(await lastEvent(id)).toMatchObject({ kind, data: { code } });
+    });
+
+    it.each([
+      { chat: 'C-OTHER' },
+      { app: 'A-OTHER' },
+      { tenant: 'T-OTHER' },
+      { messageId: 'm-other' },
+      { token: 'x' },
+    ])('of a card that is not ours (%j) changes nothing', async (forged) => {
+      const { id, tap } = await cooling();
+      expect(await handler.handle(slack, tap({ action: 'revoke', ...forged }))).toEqual({
+        kind: 'notice',
+        notice: NOTICES.mismatch,
+      });
+      expect(await executionOf(id)).toMatchObject({ status: 'unclaimed' });
+    });
+
+    it('works from a card that could not show what decides: it only stops', async () => {
+      const { id, tap } = await cooling();
+      await database.connection
+        .update(deliveries)
+        .set({ decisiveShown: false })
+        .where(eq(deliveries.confirmationId, id));
+      await handler.handle(slack, tap({ action: 'revoke' }));
+      expect(await executionOf(id)).toMatchObject({ status: 'revoked' });
+    });
+
+    it('says so where there is nothing to take back, or it is too late', async () => {
+      const pending = await shown();
+      expect(await handler.handle(slack, pending.tap({ action: 'revoke' }))).toEqual({
+        kind: 'notice',
+        notice: REVOKE_NOTICES.notApproved,
+      });
+      core.policy = POLICY;
+      const { id, tap } = await shown();
+      await handler.handle(slack, tap());
+      const args = (await core.service.get(id))?.args ?? {};
+      await core.service.claim({ id, args, actor: { type: 'system' } });
+      expect(await handler.handle(slack, tap({ action: 'revoke' }))).toEqual({
+        kind: 'notice',
+        notice: REVOKE_NOTICES.tooLate,
+      });
+    });
+  });
+
   it('says "not recorded" when anything throws, and never that it was done', async () => {
     const { id, tap } = await shown();
     const broken = async () => {
       throw new Error('connection refused');
     };
     const failing: Partial<TapHandlerPorts>[] = [
-      { confirmations: { decide: broken } },
+      { confirmations: { decide: broken, revoke: broken } },
       { deliveries: { findByToken: broken, adoptMessage: broken, seenCard: broken } },
       {
         roster: {
@@ -385,7 +478,7 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
     const { tap } = await shown();
     const slow = handlerWith({
       clock: hurriedClock,
-      confirmations: { decide: () => new Promise(() => {}) },
+      confirmations: { decide: () => new Promise(() => {}), revoke: () => new Promise(() => {}) },
     });
     expect(await slow.handle(slack, tap())).toEqual({ kind: 'notice', notice: NOTICES.unconfirmed });
   });
@@ -407,7 +500,8 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
 
 describe('what people are told', () => {
   it('exists in both languages, in different words', () => {
-    for (const notice of [...Object.values(NOTICES), ...Object.values(REFUSALS)]) {
+    const all = [NOTICES, REFUSALS, REVOKE_NOTICES].flatMap((notices) => Object.values(notices));
+    for (const notice of all) {
       for (const locale of LOCALES) expect(notice.text[locale].length).toBeGreaterThan(3);
       expect(notice.text['zh-CN']).toMatch(/[\u4E00-\u9FFF]/);
       expect(notice.text['en-US']).not.toMatch(/[\u4E00-\u9FFF]/);

@@ -257,34 +257,6 @@ describe('a faulty configuration', () => {
         },
         /channels\[0\]\.mode/,
       ],
-      [
-        'escalation',
-        (c) => {
-          entry(c, 'policies', 'quick').escalateAfter = { after: '1h', to: 'group:finance' };
-        },
-        /escalateAfter/,
-      ],
-      [
-        'reminders',
-        (c) => {
-          entry(c, 'policies', 'slack-only').remindAfter = '5m';
-        },
-        /remindAfter/,
-      ],
-      [
-        'cool off',
-        (c) => {
-          entry(c, 'policies', 'with-reason').coolOff = '5m';
-        },
-        /coolOff/,
-      ],
-      [
-        'absence',
-        (c) => {
-          entry(c, 'people', 'li.wei').away = { from: 'x', until: 'y', delegate: 'sun.li' };
-        },
-        /people\[0\]\.away/,
-      ],
     ]));
 
   it('refuses a flagged tool and an agent that asks for everything where there is no default policy', async () => {

@@ -312,6 +312,7 @@ describe.each(['pglite', 'postgres'])('operation on %s', (database) => {
     await until(
       () =>
         !world.slack.button(ts, 'approve') && texts(world.slack.message(ts).blocks).join().includes('王芳'),
+      { deadlineMs: 90_000 },
     );
     const verify = await world.gate.call('GET', '/v1/audit/verify', { key: keys.auditor });
     expect(verify.body).toMatchObject({ ok: true });

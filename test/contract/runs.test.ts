@@ -261,7 +261,7 @@ describe.each(['pglite', 'postgres'])('runs on %s', (database) => {
         });
         return answer.status === 200 ? answer : undefined;
       },
-      { deadlineMs: 20_000 },
+      { deadlineMs: 40_000 },
     );
     expect(settled.status).toBe(200);
     expect((await world.gate.confirmation(String(id), keys.liWei)).body.execution.status).toBe('succeeded');
@@ -456,7 +456,7 @@ describe.each(['pglite', 'postgres'])('runs on %s', (database) => {
         async () =>
           (await world.gate.confirmation(String(id), keys.liWei)).body.execution.status === 'unknown',
       );
-      expect((await world.gate.run(run.id, keys.agent)).body.status).toBe('waiting');
+      await until(async () => (await world.gate.run(run.id, keys.agent)).body.status === 'waiting');
       await until(
         async () => {
           const answer = await world.gate.call('POST', `/v1/confirmations/${id}/settlement`, {
@@ -465,7 +465,7 @@ describe.each(['pglite', 'postgres'])('runs on %s', (database) => {
           });
           return answer.status === 200;
         },
-        { deadlineMs: 20_000 },
+        { deadlineMs: 40_000 },
       );
       const done = await finished(run);
       expect(done.status).toBe('succeeded');

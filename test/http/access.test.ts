@@ -93,7 +93,12 @@ const MATRIX: readonly Row[] = [
   {
     route: 'cancel',
     call: ({ id }) => post(`/v1/confirmations/${id}/cancel`, {}),
-    answers: '200 404 200 403 200 200 403 200 403 403 200 404 403',
+    answers: '200 404 200 403 200 200 403 200 403 200 200 404 403',
+  },
+  {
+    route: 'revoke',
+    call: ({ id }) => post(`/v1/confirmations/${id}/revoke`, {}),
+    answers: '403 403 403 403 403 409 409 409 409 403 403 403 403',
   },
   {
     route: 'vote',
@@ -153,6 +158,23 @@ const MATRIX: readonly Row[] = [
       payload: { scope: 'organization', readOnly: false },
     }),
     answers: '403 403 403 403 200 200 403 403 403 403 200 403 403',
+  },
+  {
+    route: 'read the freezes',
+    call: () => get('/v1/freezes'),
+    answers: '403 403 200 200 200 200 200 200 200 200 200 200 403',
+  },
+  {
+    // 400 means: let in, and refused for a glob that matches nothing.
+    route: 'freeze',
+    call: () => post('/v1/freezes', { tools: ['no__such_tool'], reason: 'x' }),
+    answers: '403 403 403 403 403 400 403 403 403 403 400 403 403',
+  },
+  {
+    // 404 means: let in, and there is no such freeze.
+    route: 'unfreeze',
+    call: () => ({ method: 'DELETE', url: '/v1/freezes/0198c0de-0000-7000-8000-000000000000' }),
+    answers: '403 403 403 403 403 404 403 403 403 403 404 403 403',
   },
 ];
 

@@ -63,7 +63,7 @@ const TAP: TapEvent = {
   confirmation: null,
   token: null,
   cardVersion: null,
-  verdict: 'approve',
+  action: 'approve',
   reason: undefined,
   openedFor: null,
   eventId: 'e1',

@@ -8,6 +8,7 @@ import type { AuditReader } from '../../src/audit/audit-reader.ts';
 import type { CallbackReply, TapEvent } from '../../src/channel/inbound-event.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { ApiKeyConfig, Config, PersonConfig } from '../../src/config/config.ts';
+import type { Freezes } from '../../src/confirmation/freeze.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { AppOptions } from '../../src/http/app-options.ts';
 import type { HttpApp } from '../../src/http/http-app.ts';
@@ -168,6 +169,15 @@ export const auditEvent = (seq: number): AuditEvent => ({
   requestHash: 'd',
 });
 
+const NO_FREEZES: Freezes = {
+  start: async () => {
+    throw new Error('this fixture holds no freezes');
+  },
+  end: async () => ({ kind: 'not-found' }),
+  list: async () => [],
+  active: async () => [],
+};
+
 /** The neighbours of the HTTP surface that a test holds in its hand. */
 export interface Neighbours {
   readonly runs: RunsFixture;
@@ -176,6 +186,8 @@ export interface Neighbours {
   readonly readOnly: { -readonly [Key in keyof ReadOnlyState]: ReadOnlyState[Key] };
   readonly metrics: Registry;
   readonly logLines: string[];
+  /** None, unless a test brings the real store. */
+  freezes: Freezes;
   authorize: (call: AuthorizeCall) => Promise<AuthorizeAnswer>;
   onTap: (event: TapEvent) => Promise<CallbackReply>;
   audit: AuditReader;
@@ -189,6 +201,7 @@ export function createNeighbours(): Neighbours {
     readOnly: { organization: false, connectors: [] },
     metrics: new Registry(),
     logLines: [],
+    freezes: NO_FREEZES,
     authorize: async () => ({ kind: 'allow', args: {}, argsDigest: 'sha256:0' }),
     onTap: async () => ({
       kind: 'notice',
@@ -234,6 +247,7 @@ export function startApp(
         return neighbours.readOnly;
       },
     },
+    freezes: neighbours.freezes,
     readiness: { check: async () => [{ name: 'database', ready: true, detail: 'connected' }] },
     people: {
       byId: (id) => {

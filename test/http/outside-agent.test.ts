@@ -244,7 +244,7 @@ describe.each(DATABASES)('an outside agent, on $name', ({ open }) => {
     await core.service.decide({ ...vote, person: person('voter-0') });
     const request = await core.service.get(confirmation.id);
     if (request === null) throw new Error('the request has gone');
-    const shown = confirmationJson(request, [], 'people');
+    const shown = confirmationJson({ request, deliveries: [], frozen: false, audience: 'people' });
     expect(shown.approvers?.at(-1)).toEqual({
       ...{ id: 'voter-0', name: 'voter-0' },
       for: { id: 'li.wei', name: 'li.wei' },

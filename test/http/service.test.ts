@@ -37,6 +37,7 @@ describe('the description of the API', () => {
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
     expect(calls.sort()).toEqual([
+      'DELETE /v1/freezes/{id}',
       'GET /healthz',
       'GET /metrics',
       'GET /readyz',
@@ -45,6 +46,7 @@ describe('the description of the API', () => {
       'GET /v1/audit/verify',
       'GET /v1/confirmations',
       'GET /v1/confirmations/{id}',
+      'GET /v1/freezes',
       'GET /v1/read-only',
       'GET /v1/runs/{id}',
       'GET /v1/runs/{id}/events',
@@ -53,8 +55,10 @@ describe('the description of the API', () => {
       'POST /v1/confirmations/{id}/cancel',
       'POST /v1/confirmations/{id}/claim',
       'POST /v1/confirmations/{id}/outcome',
+      'POST /v1/confirmations/{id}/revoke',
       'POST /v1/confirmations/{id}/settlement',
       'POST /v1/confirmations/{id}/votes',
+      'POST /v1/freezes',
       'POST /v1/runs',
       'POST /v1/runs/{id}/cancel',
       'PUT /v1/read-only',

@@ -3,6 +3,7 @@ import { systemClock } from '../../src/clock.ts';
 import type { AbsenceConfig } from '../../src/config/config.ts';
 import type { ConfirmationService } from '../../src/confirmation/confirmation-service.ts';
 import { createConfirmationService } from '../../src/confirmation/create-confirmation-service.ts';
+import { FreezeCards } from '../../src/confirmation/freeze-cards.ts';
 import type { ConfirmationGate, GateAnswer } from '../../src/confirmation/gate.ts';
 import type { ConfirmationLedger } from '../../src/confirmation/ledger.ts';
 import type { DecidingPolicy, PolicyAnswer } from '../../src/confirmation/policy-evaluator.ts';
@@ -11,6 +12,8 @@ import { Sweeper } from '../../src/confirmation/sweeper.ts';
 import { ConfirmationWaiter } from '../../src/confirmation/waiter.ts';
 import { createConfirmationLedger } from '../../src/db/confirmation-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
+import { createFreezeCardStore } from '../../src/db/freeze-card-store.ts';
+import { FreezeStore } from '../../src/db/freeze-store.ts';
 import type { HookContext } from '../../src/hook/hook-context.ts';
 import {
   agentId,
@@ -68,6 +71,8 @@ export interface Core {
   readonly ledger: ConfirmationLedger;
   readonly gate: ConfirmationGate;
   readonly sweeper: Sweeper;
+  readonly freezes: FreezeStore;
+  readonly freezeCards: FreezeCards;
   readonly waiter: ConfirmationWaiter;
   readonly inactive: Set<string>;
   /** Who is away in the configuration of the moment. */
@@ -112,6 +117,12 @@ export function startCore(database: Database): Core {
     waiter,
     policy: POLICY,
     match: null,
+    freezes: new FreezeStore(database),
+    freezeCards: new FreezeCards({
+      port: createFreezeCardStore(database),
+      clock: systemClock,
+      onFailed: () => {},
+    }),
     sweeper: new Sweeper({ ledger, clock: systemClock, onFailed: () => {} }),
     service: createConfirmationService({
       ledger,

@@ -59,6 +59,10 @@ export const confirmations = pgTable('confirmations', {
   escalatedAt: time('escalated_at'),
   delegatedSeats: text('delegated_seats').array().notNull().default([]),
   executionSource: text('execution_source', { enum: ['executor', 'agent', 'settlement', 'timeout'] }),
+  coolingOff: boolean('cooling_off').notNull().default(false),
+  revokedById: text('revoked_by_id'),
+  revokedByName: text('revoked_by_name'),
+  revokeReason: text('revoke_reason'),
 });
 
 export const votes = pgTable('votes', {
@@ -91,5 +95,6 @@ export const gateControls = pgTable('gate_controls', {
   singleton: boolean('singleton').primaryKey(),
   readOnlyOrganization: boolean('read_only_organization').notNull(),
   readOnlyConnectors: text('read_only_connectors').array().notNull(),
+  frozenTools: text('frozen_tools').array().notNull(),
   changedAt: time('changed_at').notNull(),
 });

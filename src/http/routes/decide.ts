@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { assertNever } from '../../assert-never.ts';
+import type { ConfirmationRequest } from '../../confirmation/confirmation-request.ts';
 import type { ConfirmationService } from '../../confirmation/confirmation-service.ts';
 import { CountersignError } from '../../errors.ts';
 import { type ConfirmationId, type PersonId, parseConfirmationId } from '../../ids.ts';
@@ -15,13 +16,13 @@ import { idParams, name, sentence } from '../schemas/field.ts';
 import { BODY_PROBLEMS, problems } from '../schemas/problem-schema.ts';
 
 /**
- * `POST /v1/confirmations/{id}/votes`, `/settlement` and `/cancel`: what people do to a request. Votes and
- * settlements are checked by the core alone, so that whoever may not is told so, and the refusal is on the record.
+ * `POST /v1/confirmations/{id}/votes`, `/settlement`, `/revoke` and `/cancel`: what people do to a request. All but the
+ * last are checked by the core alone, so that whoever may not is told so, and the refusal is on the record.
  */
 export function decideRoutes(
   app: HttpApp,
   ports: {
-    readonly confirmations: Pick<ConfirmationService, 'decide' | 'settle' | 'cancel'>;
+    readonly confirmations: Pick<ConfirmationService, 'decide' | 'settle' | 'revoke' | 'cancel'>;
     readonly access: ConfirmationAccess;
   },
 ): void {
@@ -74,9 +75,9 @@ export function decideRoutes(
         case 'expired':
           throw alreadyClosed('expired', outcome.request, 'people');
         case 'reason-required':
-          throw refused('reason_required', outcome.request);
+          throw refused('reason_required', outcome.request, 'people');
         case 'refused':
-          throw refused(outcome.code, outcome.request);
+          throw refused(outcome.code, outcome.request, 'people');
         case 'not-found':
           throw notFound('confirmation');
         default:
@@ -116,7 +117,42 @@ export function decideRoutes(
         detail,
       });
       if (outcome.kind === 'not-found') throw notFound('confirmation');
-      if (outcome.kind === 'refused') throw refused(outcome.code, outcome.request);
+      if (outcome.kind === 'refused') throw refused(outcome.code, outcome.request, 'people');
+      return ports.access.show(request, outcome.request);
+    },
+  );
+
+  app.post(
+    '/confirmations/:id/revoke',
+    {
+      config: { access: ACCESS.revoke },
+      schema: {
+        summary: 'Take an approval back while nobody has used it, as an approver',
+        tags: ['confirmations'],
+        params: idParams,
+        body: z.strictObject({ reason: sentence.nullish() }).nullish(),
+        response: {
+          200: confirmationSchema,
+          ...problems(
+            ...BODY_PROBLEMS,
+            'not_found',
+            'not_an_approver',
+            'not_approved',
+            'already_claimed',
+            'lapsed',
+          ),
+        },
+      },
+    },
+    async (request) => {
+      const outcome = await ports.confirmations.revoke({
+        id: idOf(request.params.id),
+        person: personOf(principalOf(request)),
+        reason: request.body?.reason?.trim() || null,
+        surface: { kind: 'api' },
+      });
+      if (outcome.kind === 'not-found') throw notFound('confirmation');
+      if (outcome.kind === 'refused') throw refused(outcome.code, outcome.request, 'people');
       return ports.access.show(request, outcome.request);
     },
   );
@@ -136,8 +172,11 @@ export function decideRoutes(
     async (request) => {
       const principal = principalOf(request);
       const found = await ports.access.find(request, request.params.id);
-      if (!mayCancel(principal, found.requester.id)) {
-        throw new CountersignError('forbidden', 'Only the requester or an operator cancels a request.');
+      if (!mayCancel(principal, found)) {
+        throw new CountersignError(
+          'forbidden',
+          "Only the requester, the agent's owner or an operator cancels a request.",
+        );
       }
       const outcome = await ports.confirmations.cancel({
         id: found.id,
@@ -153,8 +192,11 @@ export function decideRoutes(
   );
 }
 
-const mayCancel = (principal: Principal, requester: PersonId): boolean =>
-  principal.type === 'key' || principal.person.id === requester || hasRole(principal, ['operator', 'admin']);
+const mayCancel = (principal: Principal, { requester, agentOwner }: ConfirmationRequest): boolean =>
+  principal.type === 'key' ||
+  principal.person.id === requester.id ||
+  principal.person.id === agentOwner ||
+  hasRole(principal, ['operator', 'admin']);
 
 function idOf(text: string): ConfirmationId {
   const id = parseConfirmationId(text);

@@ -5,6 +5,7 @@ import { CountersignError } from '../../errors.ts';
 import { ACCESS } from '../access.ts';
 import { principalOf } from '../authentication.ts';
 import { actorOf, type ConfirmationAccess } from '../confirmation-access.ts';
+import { audienceOf } from '../confirmation-json.ts';
 import type { HttpApp } from '../http-app.ts';
 import { notFound, refused } from '../outcome-errors.ts';
 import { confirmationSchema } from '../schemas/confirmation-schema.ts';
@@ -49,10 +50,16 @@ export function executionRoutes(
       const fault = faultOfArguments(args);
       if (fault !== null) throw new CountersignError('invalid_arguments', fault);
       const found = await ports.access.find(request, request.params.id);
-      const actor = actorOf(principalOf(request), found);
+      const principal = principalOf(request);
+      const audience = audienceOf(principal);
+      const actor = actorOf(principal, found);
       const outcome = await ports.confirmations.claim({ id: found.id, actor, args });
       if (outcome.kind === 'not-found') throw notFound('confirmation');
-      if (outcome.kind === 'refused') throw refused(outcome.code, outcome.request);
+      if (outcome.kind === 'refused') {
+        const { retryAfterMs } = outcome;
+        const waiting = retryAfterMs === null ? {} : { retryAfter: Math.ceil(retryAfterMs / 1000) };
+        throw refused(outcome.code, outcome.request, audience, waiting);
+      }
       return {
         claimed: true as const,
         executeBy: outcome.executeBy.toISOString(),
@@ -89,7 +96,8 @@ export function executionRoutes(
         detail: detail ?? null,
       });
       if (outcome.kind === 'not-found') throw notFound('confirmation');
-      if (outcome.kind === 'refused') throw refused(outcome.code, outcome.request);
+      if (outcome.kind === 'refused')
+        throw refused(outcome.code, outcome.request, audienceOf(principalOf(request)));
       return ports.access.show(request, outcome.request);
     },
   );

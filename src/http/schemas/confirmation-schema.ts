@@ -39,7 +39,16 @@ export const decisionSchema = z.object({
 export const executionSchema = z.object({
   status: z.enum(EXECUTION_STATUSES),
   at: time.nullable(),
-  detail: z.string().nullable(),
+  detail: z
+    .string()
+    .nullable()
+    .meta({ description: 'Of `revoked`: `tool_changed`, `read_only`, `frozen`, `cancelled` or `revoked`.' }),
+  executableFrom: time.optional().meta({ description: 'Of `unclaimed`: when the cool-off is over.' }),
+  reason: z.string().nullable().optional().meta({ description: 'Of `revoked`: what the person said.' }),
+  by: personSchema
+    .nullable()
+    .optional()
+    .meta({ description: 'Of `revoked`: who did it; left out for agent keys.' }),
 });
 
 /** A confirmation as the API shows it. Agent keys get neither `approvers` nor `votes`. */
@@ -87,6 +96,7 @@ export const confirmationSchema = z
     decidedAt: time.nullable(),
     executeBy: time.nullable(),
     execution: executionSchema,
+    frozen: z.boolean().meta({ description: 'Open, and a freeze keeps it from running now.' }),
     deliveries: z.array(
       z.object({
         channel: z.string(),

@@ -1,11 +1,11 @@
 import pino from 'pino';
 import { feishuChannelKind } from '../../../channels/feishu/index.ts';
+import type { TapAction } from '../../../src/channel/inbound-event.ts';
 import { channelId } from '../../../src/ids.ts';
 import type { JsonValue } from '../../../src/json.ts';
 import type { StandinButton } from '../../../src/standin/feishu/card-buttons.ts';
 import { signCallback } from '../../../src/standin/feishu/sign-callback.ts';
 import { type FeishuStandin, startFeishuStandin } from '../../../src/standin/feishu/start-feishu-standin.ts';
-import type { Verdict } from '../../../src/verdict.ts';
 import type { ChannelRig, SendFault } from '../channel-contract.ts';
 import { ManualClock } from '../manual-clock.ts';
 
@@ -50,11 +50,11 @@ export async function startFeishuRig(logger = pino({ level: 'silent' })): Promis
   await channel.start();
   const stop = once(() => standin.stop());
 
-  const callbackOf = (tap: { messageId: string; verdict: Verdict; reason?: string }) =>
+  const callbackOf = (tap: { messageId: string; action: TapAction; reason?: string }) =>
     standin.callbackOf({
       openId: LI_WEI.openId,
       messageId: tap.messageId,
-      element: buttonFor(tap.verdict),
+      element: buttonFor(tap.action),
       formValue: { reason: tap.reason ?? '' },
     });
 
@@ -73,7 +73,7 @@ export async function startFeishuRig(logger = pino({ level: 'silent' })): Promis
       standin.messages().map(({ messageId, card }) => ({
         messageId,
         text: textsOf(card).join('\n'),
-        verdicts: standin.buttons(messageId).flatMap(verdictOf),
+        actions: standin.buttons(messageId).flatMap(actionOf),
       })),
     failNextSend: (fault) => standin.faults.next('create', SEND_FAULTS[fault]),
     failNextUpdate: (fault) => standin.faults.next('patch', SEND_FAULTS[fault]),
@@ -125,12 +125,12 @@ const LOOK_UP_FAULTS = {
   'somebody-else': answer({ code: 0, msg: 'success', data: { user: { open_id: 'ou_other' } } }),
 } as const;
 
-/** The button for a verdict, whether it carries it in its value or in its name. */
-export const buttonFor = (verdict: Verdict) => (button: StandinButton) => verdictOf(button).includes(verdict);
+/** The button for an action, whether it carries it in its value or in its name. */
+export const buttonFor = (action: TapAction) => (button: StandinButton) => actionOf(button).includes(action);
 
-function verdictOf(button: StandinButton): Verdict[] {
+function actionOf(button: StandinButton): TapAction[] {
   const said = button.value?.action ?? button.name?.split('.')[0];
-  return said === 'approve' || said === 'reject' ? [said] : [];
+  return said === 'approve' || said === 'reject' || said === 'revoke' ? [said] : [];
 }
 
 /** Every text on a card that a person can read, in reading order. */

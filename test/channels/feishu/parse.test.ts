@@ -47,7 +47,7 @@ describe('a tap on a button', () => {
       confirmation: '0198',
       token: 'tok_1',
       cardVersion: null,
-      verdict: 'approve',
+      action: 'approve',
       reason: undefined,
       openedFor: null,
       eventId: 'f7984f25108f8137722bb63c',
@@ -76,13 +76,13 @@ describe('a tap on a button', () => {
 
 describe('a submitted form', () => {
   it.each([
-    ['reject.tok_1', { reason: '金额不符' }, { verdict: 'reject', token: 'tok_1', reason: '金额不符' }],
-    ['reject.tok_1.v3', { reason: '' }, { verdict: 'reject', token: 'tok_1', cardVersion: 3, reason: '' }],
-    ['approve.tok-1_X', { reason: '' }, { verdict: 'approve', token: 'tok-1_X', reason: '' }],
-    ['reject', { reason: 'no' }, { verdict: 'reject', token: null, reason: 'no' }],
-    ['reject.tok_1', {}, { verdict: 'reject', token: 'tok_1', reason: '' }],
-    ['reject.tok_1', { reason: ['a'] }, { verdict: 'reject', token: 'tok_1', reason: '' }],
-    ['reject.tok_1', undefined, { verdict: 'reject', token: 'tok_1', reason: '' }],
+    ['reject.tok_1', { reason: '金额不符' }, { action: 'reject', token: 'tok_1', reason: '金额不符' }],
+    ['reject.tok_1.v3', { reason: '' }, { action: 'reject', token: 'tok_1', cardVersion: 3, reason: '' }],
+    ['approve.tok-1_X', { reason: '' }, { action: 'approve', token: 'tok-1_X', reason: '' }],
+    ['reject', { reason: 'no' }, { action: 'reject', token: null, reason: 'no' }],
+    ['reject.tok_1', {}, { action: 'reject', token: 'tok_1', reason: '' }],
+    ['reject.tok_1', { reason: ['a'] }, { action: 'reject', token: 'tok_1', reason: '' }],
+    ['reject.tok_1', undefined, { action: 'reject', token: 'tok_1', reason: '' }],
   ])('named %s with %j', (name, form_value, expected) => {
     const action = { name, ...(form_value && { form_value }) };
     expect(parseCallback(callback(action))).toMatchObject({ type: 'tap', confirmation: null, ...expected });

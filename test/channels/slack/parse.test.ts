@@ -89,7 +89,7 @@ describe('a tap on a card', () => {
       confirmation: REQUEST,
       token: TOKEN,
       cardVersion: null,
-      verdict: 'approve',
+      action: 'approve',
       reason: undefined,
       openedFor: null,
       eventId: '1796016680.123456',
@@ -134,7 +134,7 @@ describe('a tap on a card', () => {
     const event = eventOf(
       blockActions({ actions: [{ ...first, action_id: 'countersign.reject' }, { ...first }] }),
     );
-    expect(event).toMatchObject({ verdict: 'reject' });
+    expect(event).toMatchObject({ action: 'reject' });
   });
 });
 
@@ -150,7 +150,7 @@ describe('a submitted modal', () => {
       confirmation: REQUEST,
       token: TOKEN,
       cardVersion: null,
-      verdict: 'reject',
+      action: 'reject',
       reason: 'Too much',
       openedFor: 'U0LIWEI',
       eventId: 'V0VIEW',

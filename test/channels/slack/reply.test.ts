@@ -103,7 +103,7 @@ describe('what people see in Slack after they act', () => {
       { type: 'section', text: { type: 'plain_text', text: '✅ Approved: 1/2 <!channel>', emoji: false } },
     ]);
     expect(slack.ephemeralsOf('U0WANG')).toEqual([]);
-    expect(eventsSeen()).toMatchObject([{ type: 'tap', messageId: ts, verdict: 'approve', token: TOKEN }]);
+    expect(eventsSeen()).toMatchObject([{ type: 'tap', messageId: ts, action: 'approve', token: TOKEN }]);
   });
 
   it('the notice comes in the language of the chat', async () => {
@@ -162,9 +162,9 @@ describe('what people see in Slack after they act', () => {
     expect(slack.modalOf('U0LIWEI')).toBeNull();
     await until(() => slack.ephemeralsOf('U0LIWEI').length === 1);
     expect(eventsSeen()).toMatchObject([
-      { verdict: 'reject', reason: undefined, openedFor: null },
+      { action: 'reject', reason: undefined, openedFor: null },
       {
-        verdict: 'reject',
+        action: 'reject',
         reason: '账号不对\n"x"',
         openedFor: 'U0LIWEI',
         confirmation: slackCard().confirmationId,

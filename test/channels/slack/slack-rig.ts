@@ -41,12 +41,12 @@ export async function startSlackRig(): Promise<ChannelRig> {
     clock,
     personIds: { user: LI_WEI.id },
     proofHeaders: ['x-slack-signature', 'x-slack-request-timestamp'],
-    async tap({ messageId, verdict }) {
-      await slack.tap({ user: LI_WEI.id, ts: messageId, actionId: `countersign.${verdict}` });
+    async tap({ messageId, action }) {
+      await slack.tap({ user: LI_WEI.id, ts: messageId, actionId: `countersign.${action}` });
       return lastOf(slack);
     },
-    async tapWithReason({ messageId, verdict, reason }) {
-      await slack.tap({ user: LI_WEI.id, ts: messageId, actionId: `countersign.${verdict}` });
+    async tapWithReason({ messageId, action, reason }) {
+      await slack.tap({ user: LI_WEI.id, ts: messageId, actionId: `countersign.${action}` });
       await openModal(channel, lastOf(slack));
       await slack.submitModal({ user: LI_WEI.id, reason });
       return lastOf(slack);
@@ -103,10 +103,11 @@ async function openModal(channel: Channel, request: InboundRequest): Promise<voi
   const result = await channel.receive(request);
   if (result.kind !== 'event' || result.event.type !== 'tap') throw new Error('not a tap');
   const event: TapEvent = result.event;
+  if (event.action === 'revoke') throw new Error('a revocation is never asked for a reason');
   const text = { 'zh-CN': '理由', 'en-US': 'Reason' };
   const { afterwards } = channel.reply(event, {
     kind: 'ask-reason',
-    verdict: event.verdict,
+    verdict: event.action,
     confirmation: event.confirmation ?? '',
     token: event.token ?? '',
     title: text,
@@ -121,10 +122,10 @@ async function openModal(channel: Channel, request: InboundRequest): Promise<voi
 
 function asShown({ ts, blocks }: { readonly ts: string; readonly blocks: unknown }): ShownMessage {
   const actionIds = valuesOf(blocks, 'action_id');
-  const verdicts = (['approve', 'reject'] as const).filter((verdict) =>
-    actionIds.includes(`countersign.${verdict}`),
+  const actions = (['approve', 'reject', 'revoke'] as const).filter((action) =>
+    actionIds.includes(`countersign.${action}`),
   );
-  return { messageId: ts, text: valuesOf(blocks, 'text').join('\n'), verdicts };
+  return { messageId: ts, text: valuesOf(blocks, 'text').join('\n'), actions };
 }
 
 /** Every string under `key`, however deep, in reading order. */

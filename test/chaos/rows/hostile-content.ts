@@ -141,7 +141,7 @@ function drawn({ args, summary, tool, session, requester, reason, closed, locale
         { ...facts, votes: [vote(person, 'reject', reason)] },
       )
     : pendingRequest(facts);
-  return cardOf({ request, locale: locale as Card['locale'], ...PEOPLE });
+  return cardOf({ request, freeze: null, locale: locale as Card['locale'], ...PEOPLE });
 }
 
 interface Sound {

@@ -4,6 +4,7 @@ import { changedAfterDisplay } from './changed-after-display.ts';
 import { foreignCard } from './foreign-card.ts';
 import { forgedFlood } from './forged-flood.ts';
 import { forgeries } from './forgeries.ts';
+import { freezeAgainstClaim } from './freeze-against-claim.ts';
 import { hostileArguments } from './hostile-arguments.ts';
 import { hostileContent } from './hostile-content.ts';
 import { killedDatabase } from './killed-database.ts';
@@ -34,6 +35,7 @@ export const CHAOS_ROWS: readonly ChaosRow[] = [
   foreignCard,
   changedAfterDisplay,
   oneClaim,
+  freezeAgainstClaim,
   forgedFlood,
   hostileArguments,
   hostileContent,

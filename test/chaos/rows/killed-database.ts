@@ -10,7 +10,7 @@ import type { ChaosRow } from '../row.ts';
 
 const WRITERS = 16;
 /** How long everything may take to work again once the database is back, without a restart of the service. */
-const RECOVERY_MS = 30_000;
+const RECOVERY_MS = 60_000;
 
 export const killedDatabase: ChaosRow = {
   id: 'F13',
