@@ -196,7 +196,7 @@ describe('a card in Slack and in Feishu', () => {
     await bothSay(id, '0/2');
     const first = await tapInFeishu(id, 'ou_LIWEI', 'approve');
     expect(first).toMatchObject({ kind: 'toast', type: 'success' });
-    await bothSay(id, '1/2 (li.wei)');
+    await bothSay(id, '1/2 (li.wei ✓)');
     expect((await tapInSlack(id, 'U0WANGFANG', 'approve')).status).toBe(200);
     await bothSay(id, 'Approved, not run yet');
     expect(slack.ephemeralsOf('U0WANGFANG').at(-1)?.text).toContain('Approved.');
