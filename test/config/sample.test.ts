@@ -15,6 +15,10 @@ describe('the sample configuration', () => {
         tools: ['oa__purchase_pay', 'bank__*'],
         when: 'money(args.amount, args.currency) > money("50000", "CNY")',
         approvers: ['li.wei', 'wang.fang'],
+        named: [
+          { by: 'group:finance', people: ['li.wei', 'wang.fang'] },
+          { by: 'person:wang.fang', people: ['wang.fang'] },
+        ],
         quorum: 2,
         allowSelfApproval: false,
         channels: ['pay-feishu', 'pay-slack'],
@@ -31,6 +35,7 @@ describe('the sample configuration', () => {
     ]);
     expect(config.defaultPolicy).toEqual({
       approvers: ['li.wei', 'wang.fang'],
+      named: [{ by: 'group:finance', people: ['li.wei', 'wang.fang'] }],
       quorum: 1,
       allowSelfApproval: false,
       channels: ['pay-feishu'],

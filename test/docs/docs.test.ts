@@ -186,8 +186,8 @@ describe('commands', () => {
     ).stdout;
 
   it('of the documentation are those that `--help` lists, and the other way round', async () => {
-    const pages = await Promise.all([help(), help('audit'), help('policy')]);
-    const listed = pages
+    const groups = await Promise.all([help(), help('audit'), help('policy')]);
+    const listed = groups
       .flatMap((text) => [...(text.split('Commands:')[1] ?? '').matchAll(/^ {2}(\w+)/gm)])
       .map(([, name]) => name);
     const described = [
