@@ -5,6 +5,7 @@ import type {
 } from '../confirmation/confirmation-request.ts';
 import type { DeliveryRecord } from '../confirmation/delivery-record.ts';
 import { deputiesOf, seatsOf } from '../confirmation/seats.ts';
+import type { SeenCard } from '../confirmation/seen-card.ts';
 import type { Principal } from './principal.ts';
 import type { ConfirmationJson, DecisionJson, ExecutionJson } from './schemas/confirmation-schema.ts';
 
@@ -109,13 +110,15 @@ const peopleJson = (request: ConfirmationRequest) => ({
     reason,
     channel,
     at: at.toISOString(),
-    saw: seen && {
-      digest: seen.digest,
-      locale: seen.locale,
-      version: seen.version,
-      at: seen.at.toISOString(),
-    },
+    ...(seen === null ? {} : { saw: seenJson(seen) }),
   })),
+});
+
+const seenJson = ({ digest, locale, version, at }: SeenCard) => ({
+  digest,
+  locale,
+  version,
+  at: at.toISOString(),
 });
 
 const personJson = ({ id, name }: PersonRef) => ({ id, name });

@@ -267,16 +267,6 @@ describe.each(['pglite', 'postgres'])('operation on %s', (database) => {
     ]);
   });
 
-  it('says which routes come later without pretending', async () => {
-    for (const [method, path] of [
-      ['POST', '/v1/freezes'],
-      ['POST', `/v1/confirmations/${(await ask()).id}/revoke`],
-    ] as const)
-      expect([404, 405, 501]).toContain(
-        (await world.gate.call(method, path, { key: keys.admin, body: {} })).status,
-      );
-  });
-
   it('keeps secrets out of its log', async () => {
     const secrets = [
       ...Object.values(keys),

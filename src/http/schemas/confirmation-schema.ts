@@ -84,8 +84,10 @@ export const confirmationSchema = z
           at: time,
           saw: z
             .object({ digest: z.string(), locale: z.enum(LOCALES), version: z.int(), at: time })
-            .nullable()
-            .meta({ description: 'The card that was tapped, as it went out; null for a vote by the API.' }),
+            .optional()
+            .meta({
+              description: 'The card that was tapped, as it went out; left out for a vote by the API.',
+            }),
         }),
       )
       .optional()
