@@ -30,6 +30,8 @@ export async function resolveMember(input: {
     throw new Error('The Slack directory told about somebody else');
   const teams = [user.team_id, grid?.enterprise_id, ...(grid?.teams ?? [])];
   if (user.is_stranger === true || user.deleted === true || !teams.includes(team)) return null;
+  // The envelope has the last word on where its person is from: an id of ours that comes from elsewhere is a stranger's.
+  if (!teams.includes(actor.tenant)) return null;
   const email = user.profile?.email;
   return {
     ...actor,
