@@ -401,6 +401,12 @@ export function channelContract(input: {
         expect(await resolve(rig.otherwiseKnown.stranger)).toBeNull();
       });
 
+      it('does not know an id of ours that comes from another tenant', async () => {
+        for (const tenant of ['T0FOREIGN', '', 'E0FOREIGN']) {
+          expect(await resolve({ ...rig.otherwiseKnown.actor, tenant })).toBeNull();
+        }
+      });
+
       it.each(['rate-limited', 'refused', 'server-error', 'cut', 'nonsense', 'somebody-else'] as const)(
         'that is %s names nobody, and says so by a throw',
         async (fault) => {
