@@ -33,5 +33,3 @@ export const parseConfirmationId = (text: string): ConfirmationId | null =>
 /** A freeze's id, or null where the text is not one. */
 export const parseFreezeId = (text: string): string | null => (UUID.test(text) ? text : null);
 export const parseRunId = (text: string): RunId | null => (UUID.test(text) ? (text as RunId) : null);
-export const parseDeliveryId = (text: string): DeliveryId | null =>
-  UUID.test(text) ? (text as DeliveryId) : null;
