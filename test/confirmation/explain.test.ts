@@ -8,6 +8,7 @@ import { createPolicyEvaluator } from '../../src/confirmation/policy-evaluator.t
 import { createConfirmationGate } from '../../src/confirmation/request-confirmation.ts';
 import { createRoster } from '../../src/confirmation/roster.ts';
 import type { Database } from '../../src/db/database.ts';
+import { createRefusalStore } from '../../src/db/refusal-store.ts';
 import type { HookContext } from '../../src/hook/hook-context.ts';
 import { agentId, channelId, personId } from '../../src/ids.ts';
 import type { JsonObject } from '../../src/json.ts';
@@ -92,6 +93,8 @@ describe.each(DATABASES)('explain, on $name', ({ open }) => {
       people: createRoster(under.people),
       toolFacts: { versionOf: () => null, timeoutMsOf: () => null, decisiveFieldsOf: () => [] },
       waiter: core.waiter,
+      refusals: createRefusalStore(database),
+      freezes: core.freezes,
       deliveriesOf: async () => new Map(),
     });
   async function asked(args: JsonObject = ARGS) {

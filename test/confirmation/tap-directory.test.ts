@@ -8,9 +8,9 @@ import type { PersonConfig } from '../../src/config/config.ts';
 import { createTapHandler, type TapHandler } from '../../src/confirmation/handle-tap.ts';
 import { NOTICES } from '../../src/confirmation/notices.ts';
 import { createRoster } from '../../src/confirmation/roster.ts';
-import { createAuditRecorder } from '../../src/db/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createTapDeliveries } from '../../src/db/delivery-store.ts';
+import { createRefusalStore } from '../../src/db/refusal-store.ts';
 import { auditEvents } from '../../src/db/schema/audit.ts';
 import { deliveries, renderedCards } from '../../src/db/schema/deliveries.ts';
 import { channelId } from '../../src/ids.ts';
@@ -88,7 +88,7 @@ describe.each(DATABASES)('a tap of somebody known by other ids, on $name', ({ op
       confirmations: core.service,
       deliveries: createTapDeliveries(database),
       roster,
-      audit: createAuditRecorder(database),
+      refusals: createRefusalStore(database),
       clock: on,
       logger: pino({ level: 'silent' }),
       timeZone: 'Asia/Shanghai',
