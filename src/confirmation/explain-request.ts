@@ -89,7 +89,7 @@ function explainedPeople({
   const seats = new Map<string, FrozenApprover>(approvers.map((seat) => [seat.id, seat]));
   const life = { from: request.createdAt, until: request.decideBy };
   const notEscalated = request.escalatedAt === null ? (['not_escalated'] as const) : [];
-  const hasLeft = (id: string) => request.status === 'pending' && people.byId(id)?.active === false;
+  const hasLeft = (id: string) => request.status === 'pending' && people.byId(id)?.active !== true;
 
   /** What holds for a person whatever seat they sit in. */
   const conflictsOf = (id: string, mayDecideOwn: boolean): Obstacle[] => [
