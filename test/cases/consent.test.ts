@@ -49,8 +49,8 @@ describe('what is no consent', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  async function shown(): Promise<{ readonly id: string; readonly ts: string; readonly messageId: string }> {
-    const { id } = await ask(service.url);
+  const shown = async () => cardsOf((await ask(service.url)).id);
+  async function cardsOf(id: string) {
     const deliveries = await until(async () => {
       const request = await read(service.url, id);
       return request.deliveries.every(({ state }) => state === 'sent') ? request.deliveries : null;
@@ -122,7 +122,7 @@ describe('what is no consent', () => {
     },
   });
 
-  it.each(TEXTS)('148, 149: %j as a message, a reply or a command changes nothing', async (pattern) => {
+  it.each(TEXTS)('148: %j as a message, a reply or a command changes nothing', async (pattern) => {
     const { id, ts, messageId } = await shown();
     const text = pattern.replace('CR', id);
     for (const payload of slackTexts(text, ts, 'U0LIWEI'))
@@ -141,6 +141,16 @@ describe('what is no consent', () => {
     expect(await read(service.url, id)).toMatchObject({ status: 'pending', votes: [] });
     expect(await eventsOf(id, 'vote.cast')).toEqual([]);
     await call(service.url, 'POST', `/v1/confirmations/${id}/cancel`, { body: {} });
+  });
+
+  it('149: what people write between the call and its card is nothing to it, and the card comes as usual', async () => {
+    const { id } = await ask(service.url);
+    for (const payload of slackTexts(`approve ${id}`, '1796016600.000100', 'U0LIWEI'))
+      expect((await platforms.slack.deliver(payload)).status).toBe(200);
+    const { ts } = await cardsOf(id);
+    expect((await read(service.url, id)).status).toBe('pending');
+    await approveIn(ts, 'U0LIWEI');
+    expect((await read(service.url, id)).status).toBe('approved');
   });
 
   it('145, 146: an approval is for one call: the same again, and a larger one, ask again', async () => {
@@ -194,8 +204,9 @@ describe('what is no consent', () => {
     expect(await press()).toMatchObject({ kind: 'toast', type: 'success' });
     expect((await read(service.url, id)).status).toBe('approved');
     await approveIn(ts, 'U0LIWEI');
-    await until(() => platforms.slack.ephemeralsOf('U0LIWEI').length > 0);
-    expect(platforms.slack.ephemeralsOf('U0LIWEI').at(-1)?.text).toContain('王芳');
+    await until(() => platforms.slack.ephemeralsOf('U0LIWEI').some(({ text }) => text.includes('王芳')), {
+      what: 'the person is told who decided',
+    });
     expect((await read(service.url, id)).votes).toHaveLength(1);
     await until(async () => (await eventsOf(id, 'vote.refused')).length > 0);
     expect(await eventsOf(id, 'vote.refused')).toMatchObject([

@@ -163,6 +163,7 @@ const ATTEMPTS: readonly Attempt[] = [
     api: byKey('li.wei', { argsDigest: `sha256:${'0'.repeat(64)}` }),
   },
   {
+    // 061, 062
     ...{ what: "a field that names somebody else's id", code: 'invalid_request', who: 'li.wei' },
     api: byKey('li.wei', { person: 'wang.fang' }),
   },
@@ -341,6 +342,35 @@ describe.each(DATABASES)('a refused attempt, on $name', ({ open }) => {
     // Again and again: answered the same, and nothing more on the record.
     for (let time = 0; time < 2; time += 1) expect(await make(attempt, surface, id)).toEqual(said);
     expect(await eventsOf(id)).toEqual([expected]);
+  });
+
+  it('056, 058: by the same person is refused or taken alike from each chat and the API, by one rule', async () => {
+    const outcomes: Record<string, string[]> = {};
+    for (const who of ['li.wei', 'zhao.min', 'sun.li'])
+      for (const verdict of ['approve', 'reject'] as const)
+        for (const surface of ['Slack', 'Feishu', 'API'] as const) {
+          const id = await pending();
+          const attempt: Attempt = {
+            ...{ what: '', code: '', who },
+            chat: byTap(ACCOUNTS[who] ?? '', { action: verdict }),
+            api: byKey(who, { verdict }),
+          };
+          await make(attempt, surface, id);
+          const [refused] = await eventsOf(id);
+          const status = (await core.service.get(id))?.status ?? '';
+          const key = `${who} ${verdict}`;
+          outcomes[key] = [...(outcomes[key] ?? []), refused?.code ?? status];
+        }
+    const alike = (outcome: string) => [outcome, outcome, outcome];
+    expect(outcomes).toEqual({
+      'li.wei approve': alike('approved'),
+      'li.wei reject': alike('rejected'),
+      // The requester may not approve and may reject, whichever account of theirs it comes from.
+      'zhao.min approve': alike('self_approval'),
+      'zhao.min reject': alike('rejected'),
+      'sun.li approve': alike('not_an_approver'),
+      'sun.li reject': alike('not_an_approver'),
+    });
   });
 
   it('with an id that nothing has is an event of no request, once an hour', async () => {

@@ -61,7 +61,7 @@ const actor = (openId: string, more: Readonly<Record<string, string>> = {}): Cha
   isBot: false,
 });
 
-describe.each(DATABASES)('a tap of somebody known by other ids, on $name', ({ open }) => {
+describe.each(DATABASES)('055: a tap of somebody known by other ids, on $name', ({ open }) => {
   let database: Database;
   let core: Core;
   let channel: DirectoryChannel;
@@ -159,7 +159,7 @@ describe.each(DATABASES)('a tap of somebody known by other ids, on $name', ({ op
     expect(channel.asked).toBe(2);
   });
 
-  it('is not recorded while the directory fails, says so, and is counted at the next try', async () => {
+  it('059: is not recorded while the directory fails, says so, and is counted at the next try', async () => {
     const { id, tap } = await shown();
     channel.answers = [
       async () => {
@@ -182,7 +182,7 @@ describe.each(DATABASES)('a tap of somebody known by other ids, on $name', ({ op
     expect(await votesOf(id)).toEqual([]);
   });
 
-  it('of a stranger is refused as one, and the directory is left alone for a while', async () => {
+  it('059: of a stranger is refused as one, and the directory is left alone for a while', async () => {
     const { id, tap } = await shown();
     channel.answers = [async () => null];
     for (let round = 0; round < 3; round += 1) {
