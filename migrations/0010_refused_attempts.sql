@@ -9,5 +9,7 @@ create table refused_attempts (
   code text not null,
   -- The channel's id, or `api`.
   surface text not null,
-  constraint refused_attempts_pk primary key (subject, who, act, code, surface)
+  -- Of a callback that is not of the card on record: where it says it comes from; empty otherwise.
+  place text not null,
+  constraint refused_attempts_pk primary key (subject, who, act, code, surface, place)
 );

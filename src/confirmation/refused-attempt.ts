@@ -10,13 +10,15 @@ export interface RefusedAttempt {
   readonly who: string;
   /** The channel's id, or `api`. */
   readonly surface: string;
+  /** Of a callback that is not of the card on record: where it says it comes from. */
+  readonly place?: string;
 }
 
 /**
  * Puts refused attempts on the record: the first of the same act and code, by the same person, about the same request and
- * from the same surface. Those that follow say nothing new and leave nothing, so that no number of taps on an old card
- * makes the request's chain, which its deciders need too, any longer. Attempts about no request that exists are
- * written once an hour.
+ * from the same surface (or the same stray card). Those that follow say nothing new and leave nothing, so that no number
+ * of taps on an old card makes the request's chain, which its deciders need too, any longer. Attempts about no request
+ * that exists are written once an hour.
  *
  * Resolves once the event is committed, now or by the earlier attempt; rejects where that is not known.
  */

@@ -89,6 +89,7 @@ export function refusedTap(input: {
     code: refusal.code,
     who: by === null ? accountOf(actor) : knownAs(by),
     surface: channel.id,
+    ...(refusal.kind === 'callback.refused' && { place: JSON.stringify([app, tenant, chat, messageId]) }),
   };
 }
 

@@ -14,7 +14,7 @@ const LONGEST_PART = 300;
  */
 export function createRefusalStore(database: Database): RefusalRecorder {
   return {
-    async record({ event, act, code, who, surface }) {
+    async record({ event, act, code, who, surface, place = '' }) {
       const isNew = await database.transaction(async (connection) => {
         const added = await connection
           .insert(refusedAttempts)
@@ -24,6 +24,7 @@ export function createRefusalStore(database: Database): RefusalRecorder {
             act,
             code: storableText(code, LONGEST_PART),
             surface: storableText(surface, LONGEST_PART),
+            place: storableText(place, LONGEST_PART),
           })
           .onConflictDoNothing()
           .returning({ code: refusedAttempts.code });

@@ -60,8 +60,9 @@ export const refusedAttempts = pgTable(
     act: text().$type<RefusedAttempt['act']>().notNull(),
     code: text().notNull(),
     surface: text().notNull(),
+    place: text().notNull(),
   },
-  ({ subject, who, act, code, surface }) => [
-    primaryKey({ name: 'refused_attempts_pk', columns: [subject, who, act, code, surface] }),
+  ({ subject, who, act, code, surface, place }) => [
+    primaryKey({ name: 'refused_attempts_pk', columns: [subject, who, act, code, surface, place] }),
   ],
 );
