@@ -9,6 +9,7 @@ import { DeliveryWorker } from './channel/delivery-worker.ts';
 import { ReminderWorker } from './channel/reminder-worker.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config/config.ts';
+import type { Reach } from './confirmation/card-places.ts';
 import type { ConfirmationService } from './confirmation/confirmation-service.ts';
 import { createCardSource } from './confirmation/create-card-source.ts';
 import { createConfirmationService } from './confirmation/create-confirmation-service.ts';
@@ -23,7 +24,7 @@ import { reminderText } from './confirmation/reminder-text.ts';
 import { createConfirmationGate } from './confirmation/request-confirmation.ts';
 import { createRoster, type Roster } from './confirmation/roster.ts';
 import { Sweeper } from './confirmation/sweeper.ts';
-import { closeUndeliverable } from './confirmation/undeliverable.ts';
+import { endUnreached } from './confirmation/undeliverable.ts';
 import { ConfirmationWaiter } from './confirmation/waiter.ts';
 import { createAuditReader } from './db/audit-reader.ts';
 import { AuditSequencer } from './db/audit-sequencer.ts';
@@ -49,6 +50,7 @@ import { createOperationsApp } from './http/operations-app.ts';
 import type { ChannelId } from './ids.ts';
 import { createMetrics, type ServiceMetrics } from './service/metrics.ts';
 import { prepareDatabase } from './service/prepare-database.ts';
+import { createReach } from './service/reach.ts';
 import { createReadiness } from './service/readiness.ts';
 
 export { CHANNEL_KINDS, HOOK_KINDS };
@@ -194,6 +196,7 @@ function createChannels({ config, clock, logger }: Foundation): ReadonlyMap<Chan
 
 interface Core {
   readonly ledger: ConfirmationLedger;
+  readonly reach: Reach;
   readonly confirmations: ConfirmationService;
   readonly refusals: RefusalRecorder;
   readonly gate: ConfirmationGate;
@@ -219,7 +222,8 @@ async function createCore(
     clock,
     onPollFailed: survive('waiter'),
   });
-  const sweeper = new Sweeper({ ledger, clock, onFailed: survive('sweeper') });
+  const reach = createReach(config, parts.channels);
+  const sweeper = new Sweeper({ ledger, reach, clock, onFailed: survive('sweeper') });
   const sequencer = new AuditSequencer({ database, clock, onError: survive('sequencer') });
   const freezeCards = new FreezeCards({
     port: createFreezeCardStore(database),
@@ -238,10 +242,12 @@ async function createCore(
   const refusals = createRefusalStore(database);
   return {
     ledger,
+    reach,
     refusals,
     confirmations: createConfirmationService({
       ledger,
       people: roster,
+      reach,
       toolFacts,
       waiter,
       refusals,
@@ -255,7 +261,7 @@ async function createCore(
       people: roster,
       policies: createPolicyEvaluator(config),
       toolFacts,
-      addresses: new Map([...parts.channels].map(([id, channel]) => [id, channel.address])),
+      reach,
       ownerOf: (agent) => owners.get(agent) ?? null,
       verificationKey: await serviceSecret(database, 'verification-code'),
     }),
@@ -301,7 +307,7 @@ function startDeliveries(
     readonly publicUrl: string;
   },
 ): void {
-  const { ledger, confirmations, freezes, channels, publicUrl } = parts;
+  const { ledger, reach, confirmations, freezes, channels, publicUrl } = parts;
   const worker = new DeliveryWorker({
     outbox: createDeliveryOutbox(database),
     cards: createCardSource({ confirmations, freezes, timeZone: config.timeZone, publicUrl }),
@@ -310,7 +316,7 @@ function startDeliveries(
       onDelivery: (run) => database.notifier.subscribe('confirmation', run),
       onReconnect: (run) => database.notifier.onReconnect(run),
     },
-    closeUndeliverable: (input) => closeUndeliverable(input, { ledger }),
+    endUnreached: (found) => endUnreached(found, { ledger, reach }),
     metrics: metrics.deliveries,
     clock,
     logger,

@@ -101,13 +101,16 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
 
     render: (card, token) => renderCard({ card, token, chat: settings.chat }),
 
-    async send({ id, rendered, attempt, signal }): Promise<SendOutcome> {
+    async send({ id, direct, rendered, attempt, signal }): Promise<SendOutcome> {
+      const receiver = direct ? receiverOf(direct.ids) : { idType: 'chat_id', id: settings.chat };
+      if (receiver === null)
+        return { kind: 'refused', error: 'no openId, unionId, userId or email of this person is known' };
       const result = await client.call({
         method: 'POST',
         path: '/open-apis/im/v1/messages',
-        params: { receive_id_type: 'chat_id' },
+        params: { receive_id_type: receiver.idType },
         // The platform makes at most one message of one uuid within an hour, so a resend finds the first.
-        body: { receive_id: settings.chat, msg_type: 'interactive', content: rendered.payload, uuid: id },
+        body: { receive_id: receiver.id, msg_type: 'interactive', content: rendered.payload, uuid: id },
         signal,
       });
       if (result.kind !== 'done') return result;
@@ -118,7 +121,7 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
       const outcome = attempt > 1 ? await changeCard({ messageId, rendered, signal }) : null;
       return outcome?.kind === 'retry'
         ? { kind: 'uncertain', error: outcome.error }
-        : { kind: 'sent', messageId };
+        : { kind: 'sent', messageId, ...(direct && chatIn(result.data)) };
     },
 
     update: changeCard,
@@ -146,6 +149,29 @@ const noteCard = (text: string): string =>
   });
 
 const MESSAGE_ID = /^om_[A-Za-z0-9_-]{1,128}$/;
+
+/** As Feishu advises, an id that is the same in all apps of a developer comes first; an address is the last resort. */
+function receiverOf(ids: Readonly<Record<string, string>>) {
+  for (const [kind, idType] of RECEIVER_IDS) {
+    const id = ids[kind];
+    if (id !== undefined) return { idType, id };
+  }
+  return null;
+}
+
+const RECEIVER_IDS = [
+  ['unionId', 'union_id'],
+  ['openId', 'open_id'],
+  ['userId', 'user_id'],
+  ['email', 'email'],
+] as const;
+
+/** The direct message that the platform has opened for it. */
+function chatIn(data: unknown): { readonly chat: string } | null {
+  if (typeof data !== 'object' || data === null || !('chat_id' in data)) return null;
+  const { chat_id: chat } = data;
+  return typeof chat === 'string' && /^oc_[A-Za-z0-9_-]{1,128}$/.test(chat) ? { chat } : null;
+}
 
 function messageIdIn(data: unknown): string | null {
   if (typeof data !== 'object' || data === null || !('message_id' in data)) return null;

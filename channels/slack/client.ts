@@ -96,7 +96,7 @@ const REFUSED_FOR_GOOD: ReadonlySet<string> = new Set([
   ...['invalid_metadata_schema', 'metadata_must_be_sent_from_app', 'markdown_text_conflict'],
   ...['message_not_found', 'cant_update_message', 'edit_window_closed', 'invalid_ts', 'thread_not_found'],
   // The member.
-  ...['user_not_found', 'user_not_visible'],
+  ...['user_not_found', 'user_not_visible', 'users_not_found', 'user_disabled', 'cannot_dm_bot'],
   // The modal.
   ...[
     'expired_trigger_id',

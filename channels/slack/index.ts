@@ -24,6 +24,7 @@ import {
   toUpdateOutcome,
 } from './client.ts';
 import { SLACK_ID, type SlackSettings, slackIdentity, slackSettings } from './config.ts';
+import { type OpenedChat, openDirectMessage } from './direct-message.ts';
 import { resolveMember } from './directory.ts';
 import { parseCallback } from './parse.ts';
 import { remindInThread } from './remind.ts';
@@ -123,17 +124,21 @@ class SlackChannel implements Channel {
    * by its metadata, and never posts while that look-up gives no answer.
    */
   async send(delivery: OutgoingDelivery): Promise<SendOutcome> {
+    const opened = await this.#chatOf(delivery);
+    if (opened.kind !== 'opened') return opened;
+    const { chat } = opened;
     if (delivery.attempt > 1) {
-      const earlier = await this.#findEarlier(delivery);
+      const earlier = await this.#findEarlier(delivery, chat);
       if (earlier.kind !== 'none') return earlier;
     }
     const result = await this.#call('chat.postMessage', delivery, {
+      channel: chat,
       unfurl_links: false,
       unfurl_media: false,
     });
     if (result.kind !== 'ok') return toSendOutcome(result);
     const posted = postedMessage.safeParse(result.data);
-    if (posted.success) return { kind: 'sent', messageId: posted.data.ts };
+    if (posted.success) return { kind: 'sent', messageId: posted.data.ts, ...(delivery.direct && { chat }) };
     // It was posted; the next attempt's look-up learns its `ts`.
     return { kind: 'uncertain', error: 'chat.postMessage: answered without a readable ts' };
   }
@@ -142,12 +147,24 @@ class SlackChannel implements Channel {
     if (!SLACK_ID.timestamp.test(delivery.messageId)) {
       return { kind: 'refused', error: 'chat.update: the message id is not a Slack ts' };
     }
-    return toUpdateOutcome(await this.#call('chat.update', delivery, { ts: delivery.messageId }));
+    const opened = await this.#chatOf(delivery);
+    if (opened.kind !== 'opened') return opened;
+    const change = { channel: opened.chat, ts: delivery.messageId };
+    return toUpdateOutcome(await this.#call('chat.update', delivery, change));
   }
 
-  remind(reminder: OutgoingReminder): Promise<SendOutcome> {
-    const { chat } = this.address;
+  async remind(reminder: OutgoingReminder): Promise<SendOutcome> {
+    const opened = await this.#chatOf(reminder);
+    if (opened.kind !== 'opened') return opened;
+    const { chat } = opened;
     return remindInThread({ reminder, chat, client: this.#client, locale: this.locale });
+  }
+
+  /** The channel, or the direct message with one person. */
+  async #chatOf({ direct, signal }: Pick<OutgoingReminder, 'direct' | 'signal'>): Promise<OpenedChat> {
+    if (!direct) return { kind: 'opened', chat: this.address.chat };
+    if (direct.chat !== null) return { kind: 'opened', chat: direct.chat };
+    return openDirectMessage({ ids: direct.ids, client: this.#client, signal });
   }
 
   #call(method: string, delivery: OutgoingDelivery, more: Readonly<Record<string, unknown>>) {
@@ -155,7 +172,6 @@ class SlackChannel implements Channel {
     return this.#client.call({
       method,
       args: {
-        channel: this.address.chat,
         text,
         blocks,
         metadata: { event_type: CARD_EVENT_TYPE, event_payload: { delivery: delivery.id } },
@@ -171,13 +187,16 @@ class SlackChannel implements Channel {
    * The card that an earlier attempt posted, brought to what this attempt shows. `none` only where the whole time
    * since the delivery was created was read and it is not there.
    */
-  async #findEarlier(delivery: OutgoingDelivery): Promise<SendOutcome | { readonly kind: 'none' }> {
+  async #findEarlier(
+    delivery: OutgoingDelivery,
+    chat: string,
+  ): Promise<SendOutcome | { readonly kind: 'none' }> {
     let cursor: string | undefined;
     for (let page = 0; page < LOOK_UP_PAGES; page += 1) {
       const result = await this.#client.call({
         method: 'conversations.history',
         args: {
-          channel: this.address.chat,
+          channel: chat,
           include_all_metadata: true,
           oldest: oldestOf(delivery.id),
           limit: LOOK_UP_PAGE,
@@ -191,7 +210,7 @@ class SlackChannel implements Channel {
       for (const message of history.messages) {
         const { event_type, event_payload } = message.metadata ?? {};
         if (event_type !== CARD_EVENT_TYPE || event_payload?.delivery !== delivery.id) continue;
-        const found = await this.#adopt(delivery, message.ts);
+        const found = await this.#adopt(delivery, chat, message.ts);
         if (found !== null) return found;
       }
       cursor = history.response_metadata?.next_cursor || undefined;
@@ -206,9 +225,9 @@ class SlackChannel implements Channel {
    * Takes the message as ours only if we can change it: another app may copy our metadata, but not let us write to
    * its message. The change also makes it show what this attempt was to show.
    */
-  async #adopt(delivery: OutgoingDelivery, ts: string): Promise<SendOutcome | null> {
-    const result = await this.#call('chat.update', delivery, { ts });
-    if (result.kind === 'ok') return { kind: 'sent', messageId: ts };
+  async #adopt(delivery: OutgoingDelivery, chat: string, ts: string): Promise<SendOutcome | null> {
+    const result = await this.#call('chat.update', delivery, { channel: chat, ts });
+    if (result.kind === 'ok') return { kind: 'sent', messageId: ts, ...(delivery.direct && { chat }) };
     if (result.kind === 'refused' && NOT_OURS.has(result.code)) return null;
     return { kind: 'uncertain', error: result.error };
   }

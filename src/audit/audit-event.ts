@@ -9,6 +9,7 @@ export const AUDIT_KINDS = [
   'delegate.seated',
   'request.escalated',
   'request.reminded',
+  'request.rerouted',
   'card.delivered',
   'card.failed',
   'grant.claimed',

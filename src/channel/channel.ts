@@ -63,6 +63,8 @@ export interface OutgoingReminder {
   readonly id: string;
   /** The message of the card. */
   readonly messageId: string;
+  /** Whose direct message it is; absent: the card is in the channel's chat. */
+  readonly direct?: DirectRecipient | null;
   /** In the channel's language, already made visible; it is still no markup. */
   readonly text: string;
   readonly signal: AbortSignal;
@@ -111,9 +113,19 @@ export interface OutgoingDelivery {
   readonly confirmationId: ConfirmationId;
   /** The opaque token that this delivery's buttons carry. */
   readonly token: string;
+  /** Whom to write to; absent: the card goes to the channel's chat. */
+  readonly direct?: DirectRecipient | null;
   readonly rendered: RenderedCard;
   readonly attempt: number;
   readonly signal: AbortSignal;
+}
+
+/** One person of the channel's tenant who gets the card in a direct message from the app. */
+export interface DirectRecipient {
+  /** As the configuration has them, for example `{openId: 'ou_…'}` or `{user: 'U0…'}`; at least one. */
+  readonly ids: Readonly<Record<string, string>>;
+  /** The chat of that direct message, once it is known. */
+  readonly chat: string | null;
 }
 
 export interface OutgoingUpdate extends OutgoingDelivery {
@@ -121,7 +133,8 @@ export interface OutgoingUpdate extends OutgoingDelivery {
 }
 
 export type SendOutcome =
-  | { readonly kind: 'sent'; readonly messageId: string }
+  /** `chat`: of a direct message, the one in which it stands, where the platform says so. */
+  | { readonly kind: 'sent'; readonly messageId: string; readonly chat?: string }
   /** It may have arrived: time-out, or a connection that broke after the request was written. */
   | { readonly kind: 'uncertain'; readonly error: string }
   /** It did not arrive and may be tried again, not before `retryAfterMs`. */

@@ -59,7 +59,13 @@ export async function deliverCard(input: DeliverCardInput): Promise<Delivered> {
     return finished(null);
   }
 
-  const outgoing = { id: due.id, confirmationId: due.confirmationId, token: due.token, rendered };
+  const outgoing = {
+    id: due.id,
+    confirmationId: due.confirmationId,
+    token: due.token,
+    direct: due.direct,
+    rendered,
+  };
   const outcome =
     due.task === 'send'
       ? await send(input, { ...outgoing, attempt: due.attempt })
@@ -128,7 +134,7 @@ function concluded(
   const gaveUp = mayGiveUp && failedAttempts + 1 >= MOST_ATTEMPTS;
   switch (outcome.kind) {
     case 'sent':
-      return finished({ kind: 'sent', messageId: outcome.messageId, shown });
+      return finished({ ...outcome, shown });
     case 'updated':
       return finished({ kind: 'updated', shown });
     case 'refused':

@@ -1,5 +1,6 @@
 import type { ChannelId, ConfirmationId, DeliveryId } from '../ids.ts';
 import type { Card, RenderedCard } from './card.ts';
+import type { DirectRecipient } from './channel.ts';
 
 /**
  * The rows that say which cards are still to be sent or changed. Every process works from the same rows; a lease
@@ -30,8 +31,8 @@ export interface DeliveryOutbox {
   record(input: { readonly due: DueDelivery; readonly result: DeliveryResult }): Promise<void>;
   /** Gives a lease back untouched: nothing was sent. */
   release(due: DueDelivery): Promise<void>;
-  /** Pending requests of which no card reached anybody and none will, or one of them by id. */
-  undeliverable(confirmation?: ConfirmationId): Promise<readonly Undeliverable[]>;
+  /** Pending requests of which no card reached anybody, and for which it is time to do something; or one by its id. */
+  unreached(confirmation?: ConfirmationId): Promise<readonly Unreached[]>;
 }
 
 /** One leased delivery. */
@@ -40,6 +41,8 @@ export type DueDelivery = {
   readonly confirmationId: ConfirmationId;
   readonly channel: ChannelId;
   readonly token: string;
+  /** Whom it is written to directly; null: the card goes to the channel's chat. */
+  readonly direct: DirectRecipient | null;
   /** Proves that the lease is still this one. */
   readonly lease: string;
   /** The version that the card has to show at least. */
@@ -60,7 +63,13 @@ export type DueDelivery = {
 );
 
 export type DeliveryResult =
-  | { readonly kind: 'sent'; readonly messageId: string; readonly shown: ShownCard }
+  | {
+      readonly kind: 'sent';
+      readonly messageId: string;
+      /** The chat of a direct message, where the platform named it. */
+      readonly chat?: string;
+      readonly shown: ShownCard;
+    }
   | { readonly kind: 'updated'; readonly shown: ShownCard }
   /** It may have arrived; it is looked for and tried again. */
   | { readonly kind: 'uncertain'; readonly error: string; readonly retryInMs: number }
@@ -75,10 +84,12 @@ export interface ShownCard {
   readonly digest: string;
 }
 
-export const UNDELIVERABLE_REASONS = ['channels_refused', 'delivery_timeout'] as const;
-export type UndeliverableReason = (typeof UNDELIVERABLE_REASONS)[number];
+/** Every card was refused for good; none was taken in time; it is time to ask the fallback channels. */
+export type UnreachedReason = 'channels_refused' | 'delivery_timeout' | 'fallback_due';
 
-export interface Undeliverable {
+export interface Unreached {
   readonly confirmationId: ConfirmationId;
-  readonly reason: UndeliverableReason;
+  readonly reason: UnreachedReason;
+  /** Whether the fallback channels have been asked before. */
+  readonly rerouted: boolean;
 }

@@ -5,7 +5,7 @@ import type { CardSource } from './card-source.ts';
 import type { Channel } from './channel.ts';
 import { DeliveryLane } from './delivery-lane.ts';
 import type { DeliveryMetrics } from './delivery-metrics.ts';
-import type { DeliveryOutbox, UndeliverableReason } from './delivery-outbox.ts';
+import type { DeliveryOutbox, Unreached } from './delivery-outbox.ts';
 
 export interface DeliveryWorkerInput {
   readonly outbox: DeliveryOutbox;
@@ -13,13 +13,10 @@ export interface DeliveryWorkerInput {
   readonly channels: readonly Channel[];
   readonly wakeUps: DeliveryWakeUps;
   /**
-   * Closes a request of which no card reached anybody. Checks again, holding the rows, that it is pending, that
-   * nobody voted and that nothing stands or may stand in a chat; false where that is no longer so.
+   * Asks the fallback channels about a request of which no card reached anybody, or closes it. Checks again, holding
+   * the rows, that this is still so.
    */
-  readonly closeUndeliverable: (input: {
-    readonly id: ConfirmationId;
-    readonly reason: UndeliverableReason;
-  }) => Promise<boolean>;
+  readonly endUnreached: (found: Unreached) => Promise<'rerouted' | 'closed' | 'unchanged'>;
   readonly metrics: DeliveryMetrics;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -34,9 +31,14 @@ export interface DeliveryWakeUps {
   onReconnect(run: () => void): () => void;
 }
 
+const WARNINGS = {
+  rerouted: 'nobody could be reached; the fallback channels are asked',
+  closed: 'nobody could be asked; deliveries say why, and `countersign doctor` what to do',
+} as const;
+
 /** The safety net under lost wake-ups, and how late a retry can be. */
 const POLL_MS = 1_000;
-const UNDELIVERABLE_CHECK_MS = 5_000;
+const UNREACHED_CHECK_MS = 5_000;
 /** How long a stop waits for platforms before it aborts; their answers are then `uncertain`. */
 const STOP_GRACE_MS = 5_000;
 
@@ -57,8 +59,7 @@ export class DeliveryWorker {
     this.#input = input;
     const random = input.random ?? Math.random;
     this.#lanes = input.channels.map(
-      (channel) =>
-        new DeliveryLane({ ...input, channel, random, onGaveUp: (id) => this.#closeUndeliverable(id) }),
+      (channel) => new DeliveryLane({ ...input, channel, random, onGaveUp: (id) => this.#endUnreached(id) }),
     );
   }
 
@@ -81,8 +82,8 @@ export class DeliveryWorker {
     this.#wake();
     const now = this.#input.clock.monotonic();
     if (now >= this.#checkDueAt && this.#closing.size === 0) {
-      this.#checkDueAt = now + UNDELIVERABLE_CHECK_MS;
-      this.#closeUndeliverable();
+      this.#checkDueAt = now + UNREACHED_CHECK_MS;
+      this.#endUnreached();
     }
     this.#cancelPoll = this.#input.clock.setTimer(POLL_MS, () => this.#poll());
   }
@@ -91,17 +92,19 @@ export class DeliveryWorker {
     for (const lane of this.#lanes) lane.wake();
   }
 
-  /** One request, or every one that time or refusals have made undeliverable. */
-  #closeUndeliverable(confirmation?: ConfirmationId): void {
-    const { outbox, logger, closeUndeliverable } = this.#input;
+  /** One request, or every one that by time or refusals has reached nobody. */
+  #endUnreached(confirmation?: ConfirmationId): void {
+    const { outbox, logger, endUnreached } = this.#input;
     const work = (async () => {
-      for (const { confirmationId, reason } of await outbox.undeliverable(confirmation)) {
-        if (await closeUndeliverable({ id: confirmationId, reason })) {
-          logger.warn({ confirmation: confirmationId, reason }, 'nobody could be asked');
-        }
+      for (const found of await outbox.unreached(confirmation)) {
+        const end = await endUnreached(found);
+        const { confirmationId, reason } = found;
+        if (end !== 'unchanged') logger.warn({ confirmation: confirmationId, reason }, WARNINGS[end]);
       }
     })()
-      .catch((error: unknown) => logger.error({ err: error }, 'undeliverable requests could not be closed'))
+      .catch((error: unknown) =>
+        logger.error({ err: error }, 'requests that reached nobody could not be ended'),
+      )
       .finally(() => this.#closing.delete(work));
     this.#closing.add(work);
   }

@@ -1,4 +1,5 @@
 import type { ChannelId, ConfirmationId } from '../ids.ts';
+import type { DirectRecipient } from './channel.ts';
 
 /** Why there is a note under a card: time passes, or more people were asked. */
 export const REMINDER_KINDS = ['reminder', 'escalation'] as const;
@@ -21,6 +22,8 @@ export interface DueReminder {
   readonly kind: ReminderKind;
   /** The card under which it belongs. */
   readonly messageId: string;
+  /** Whose direct message the card is; null: it is in the channel's chat. */
+  readonly direct: DirectRecipient | null;
   /** Tries that did not arrive, before this one. */
   readonly failedAttempts: number;
 }

@@ -81,7 +81,7 @@ export class ReminderWorker {
 
   async #post(channel: Channel, due: DueReminder): Promise<ReminderResult> {
     const { clock, textOf, random = Math.random } = this.#input;
-    const { id, messageId, confirmationId, kind, failedAttempts } = due;
+    const { id, messageId, direct, confirmationId, kind, failedAttempts } = due;
     const again = (error: string, retryAfterMs: number | null): ReminderResult =>
       failedAttempts + 1 >= MOST_ATTEMPTS
         ? { kind: 'failed', error }
@@ -100,7 +100,8 @@ export class ReminderWorker {
       clock,
       timeoutMs: SEND_TIMEOUT_MS,
       signal: this.#stopping.signal,
-      call: async (signal) => channel.remind?.({ id, messageId, text: note, signal }) ?? CANNOT_REMIND,
+      call: async (signal) =>
+        channel.remind?.({ id, messageId, direct, text: note, signal }) ?? CANNOT_REMIND,
     });
     if (answer.kind !== 'answered') return { kind: 'uncertain', error: answer.kind };
     const { outcome } = answer;

@@ -1,4 +1,5 @@
 import type { ChannelIdentity } from '../channel/channel-kind.ts';
+import type { NotifyMode } from '../channel/notify-mode.ts';
 import type { AgentId, ApiKeyId, ChannelId, PersonId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import type { Locale } from '../locale.ts';
@@ -93,6 +94,12 @@ export interface PolicyRule {
   readonly quorum: number;
   readonly allowSelfApproval: boolean;
   readonly channels: readonly ChannelId[];
+  readonly notify: NotifyMode;
+  /**
+   * Channels that get a card once nobody could be reached in the others: every card was refused for good, or none stands
+   * in a chat after `afterMs` (null: after `deliveryTimeoutMs`). None of them is one of the others.
+   */
+  readonly fallback: { readonly channels: readonly ChannelId[]; readonly afterMs: number | null } | null;
   readonly decideWithinMs: number;
   readonly executeWithinMs: number;
   readonly outcomeWithinMs: number;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { NOTIFY_MODES } from '../channel/notify-mode.ts';
 import { REASON_MODES } from '../verdict.ts';
 import { duration } from './duration.ts';
 import { flag, glob, id, integer, text } from './settings.ts';
@@ -28,6 +29,10 @@ const ruleKeys = {
   allowSelfApproval: flag.default(false),
   /** Absent: every configured channel. */
   channels: z.array(z.string()).nullable().default(null),
+  notify: z.enum(NOTIFY_MODES).default('group'),
+  /** Channels that are asked where nobody could be reached in those above. */
+  fallback: z.array(z.string()).min(1, 'is empty: leave it out').nullable().default(null),
+  fallbackAfter: duration(LONGEST_DECISION).nullable().default(null),
   decideWithin: duration(LONGEST_DECISION).default(DECIDE_WITHIN_MS),
   executeWithin: duration('7d').default(EXECUTE_WITHIN_MS),
   outcomeWithin: duration('30d').default(60 * 60_000),

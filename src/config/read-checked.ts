@@ -5,6 +5,7 @@ import { checkAccounts } from './check-accounts.ts';
 import { checkConditions } from './check-conditions.ts';
 import { checkCoverage } from './check-coverage.ts';
 import { checkCredentials } from './check-credentials.ts';
+import { checkDirects } from './check-directs.ts';
 import { checkDuplicates } from './check-duplicates.ts';
 import { checkQuorums } from './check-quorums.ts';
 import { checkRequesters } from './check-requesters.ts';
@@ -61,6 +62,7 @@ export function readChecked(
   checkCoverage(draft, collector);
   const resolved = resolvePolicies(draft, collector);
   checkQuorums(draft, resolved, collector);
+  checkDirects(draft, resolved, collector);
   checkConditions(resolved, collector);
   const agents = resolveAgents(draft, source, input.hookKinds);
   const { server } = draft;

@@ -19,16 +19,12 @@ export function resolveRule(
   gates: boolean,
 ): PolicyRule {
   const channels = draft.names.channels.map(({ name }) => name);
-  for (const [index, channel] of (rule.channels ?? []).entries())
-    if (!channels.includes(channel))
-      collector.fault(
-        [...path, 'channels', index],
-        `names a channel that is not there: ${channel}${nearest(channel, channels)}`,
-      );
+  checkNames(channels, [...path, 'channels'], rule.channels ?? [], collector);
   if (rule.channels?.length === 0) collector.fault([...path, 'channels'], 'is empty: nobody would be asked');
   else if (channels.length === 0 && gates)
     collector.fault(path, 'has nowhere to ask: no channel is configured');
   const approvers = resolvePeople(draft, [...path, 'approvers'], rule.approvers, collector);
+  const asked = [...new Set(rule.channels ?? channels)];
   return {
     approvers,
     named: rule.approvers.map(({ kind, name }) => ({
@@ -37,7 +33,9 @@ export function resolveRule(
     })),
     quorum: rule.quorum,
     allowSelfApproval: rule.allowSelfApproval,
-    channels: [...new Set(rule.channels ?? channels)].map(channelId),
+    channels: asked.map(channelId),
+    notify: rule.notify,
+    fallback: fallbackOf(channels, path, { ...rule, asked }, collector),
     decideWithinMs: rule.decideWithin,
     executeWithinMs: rule.executeWithin,
     outcomeWithinMs: rule.outcomeWithin,
@@ -48,6 +46,42 @@ export function resolveRule(
     coolOffMs: rule.coolOff,
     excluded: rule.excluded,
   };
+}
+
+function checkNames(
+  known: readonly string[],
+  path: ConfigPath,
+  named: readonly string[],
+  collector: FaultCollector,
+): void {
+  for (const [index, channel] of named.entries())
+    if (!known.includes(channel))
+      collector.fault(
+        [...path, index],
+        `names a channel that is not there: ${channel}${nearest(channel, known)}`,
+      );
+}
+
+function fallbackOf(
+  known: readonly string[],
+  path: ConfigPath,
+  rule: RuleEntry & { readonly asked: readonly string[] },
+  collector: FaultCollector,
+): PolicyRule['fallback'] {
+  const { asked, fallback, fallbackAfter, decideWithin, deliveryTimeout } = rule;
+  const after = [...path, 'fallbackAfter'];
+  if (fallbackAfter !== null && fallback === null)
+    collector.fault(after, 'needs fallback: the channels that are asked then');
+  for (const [key, durationMs] of Object.entries({ decideWithin, deliveryTimeout }))
+    if (fallbackAfter !== null && fallbackAfter >= durationMs)
+      collector.fault(after, `has to be shorter than ${key}`);
+  if (fallback === null) return null;
+  const place = [...path, 'fallback'];
+  checkNames(known, place, fallback, collector);
+  for (const [index, channel] of fallback.entries())
+    if (asked.includes(channel))
+      collector.fault([...place, index], `is asked in any case: ${channel} is one of the policy's channels`);
+  return { channels: [...new Set(fallback)].map(channelId), afterMs: fallbackAfter };
 }
 
 function escalationOf(

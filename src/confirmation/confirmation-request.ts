@@ -111,6 +111,8 @@ export type ConfirmationRequest = RequestFacts & {
   readonly remindedAt: Date | null;
   /** When the seats of the policy's escalation were added; null: they were not. */
   readonly escalatedAt: Date | null;
+  /** When the policy's fallback channels were asked; null: they were not. */
+  readonly reroutedAt: Date | null;
   /** Holders of the seats whose delegates were seated. */
   readonly delegatedSeats: readonly PersonId[];
   /** Grows with every change that a card shows; a card is right when it shows the newest. */

@@ -1,5 +1,6 @@
 import type { ConfirmationId } from '../ids.ts';
 import { cancel } from './cancel.ts';
+import type { Reach } from './card-places.ts';
 import { claim } from './claim.ts';
 import type { ConfirmationService } from './confirmation-service.ts';
 import { decide } from './decide.ts';
@@ -22,6 +23,7 @@ import type { ConfirmationWaiter } from './waiter.ts';
 export function createConfirmationService(ports: {
   readonly ledger: ConfirmationLedger;
   readonly people: PersonDirectory;
+  readonly reach: Reach;
   readonly toolFacts: ToolFacts;
   readonly waiter: ConfirmationWaiter;
   readonly refusals: RefusalRecorder;

@@ -1,5 +1,6 @@
 import { reasonRequired } from '../verdict.ts';
 import { attendInside } from './attend.ts';
+import type { Reach } from './card-places.ts';
 import { type PersonRef, surfaceName } from './confirmation-request.ts';
 import type { DecideInput, DecideOutcome } from './confirmation-service.ts';
 import { DeadlinePassed } from './deadline-passed.ts';
@@ -11,6 +12,12 @@ import type { PersonDirectory } from './person-directory.ts';
 import { countApprovals } from './quorum-count.ts';
 import { standingOf, type VoteRefusal } from './rights.ts';
 
+interface DecidePorts {
+  readonly ledger: ConfirmationLedger;
+  readonly people: PersonDirectory;
+  readonly reach: Reach;
+}
+
 /**
  * The one door through which people decide, for every surface. Order: lock the request, read the clock, repeat or
  * closed, late, rights, digest, reason; then the vote, and with the vote that completes the quorum (or any
@@ -18,23 +25,20 @@ import { standingOf, type VoteRefusal } from './rights.ts';
  *
  * Nothing here turns a fault into a decision: a throw rolls everything back, and the surface says "not recorded".
  */
-export async function decide(
-  input: DecideInput,
-  ports: { readonly ledger: ConfirmationLedger; readonly people: PersonDirectory },
-): Promise<DecideOutcome> {
+export async function decide(input: DecideInput, ports: DecidePorts): Promise<DecideOutcome> {
   try {
-    return await ports.ledger.transact((transaction) => decideInside(input, transaction, ports.people));
+    return await ports.ledger.transact((transaction) => decideInside(input, transaction, ports));
   } catch (error) {
     if (!(error instanceof DeadlinePassed)) throw error;
     // The deadline came between the lock and the guarded update. The vote was rolled back with everything else.
-    return ports.ledger.transact((transaction) => decideInside(input, transaction, ports.people));
+    return ports.ledger.transact((transaction) => decideInside(input, transaction, ports));
   }
 }
 
 async function decideInside(
   input: DecideInput,
   transaction: LedgerTransaction,
-  people: PersonDirectory,
+  { people, reach }: DecidePorts,
 ): Promise<DecideOutcome> {
   const locked = await transaction.lock(input.id);
   if (!locked) return { kind: 'not-found' };
@@ -48,7 +52,7 @@ async function decideInside(
 
   // A delegate's time may have begun a moment ago; whoever comes first seats them.
   if (isAnythingDue(request, locked.now)) {
-    const attended = await attendInside(transaction, request, locked.now);
+    const attended = await attendInside(transaction, request, locked.now, reach);
     if (attended === null) throw new DeadlinePassed(request.id);
     request = attended;
   }

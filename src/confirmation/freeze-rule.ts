@@ -14,6 +14,8 @@ export const freezePolicy = (
   quorum: policy.quorum,
   allowSelfApproval: policy.allowSelfApproval,
   channels: [...policy.channels],
+  notify: policy.notify,
+  fallback: policy.fallback && { ...policy.fallback, channels: [...policy.fallback.channels] },
   decideWithinMs: policy.decideWithinMs,
   executeWithinMs: policy.executeWithinMs,
   outcomeWithinMs: policy.outcomeWithinMs,

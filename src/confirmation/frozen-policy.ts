@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { NOTIFY_MODES } from '../channel/notify-mode.ts';
 import { REASON_MODES } from '../verdict.ts';
 import { frozenApprover } from './frozen-approver.ts';
 
@@ -18,6 +19,12 @@ export const frozenPolicy = z.object({
   deliveryTimeoutMs: z.int().positive(),
   reason: z.enum(REASON_MODES),
   // Requests from before these keys existed had none of it.
+  notify: z.enum(NOTIFY_MODES).default('group'),
+  /** Where cards go once nobody could be reached in `channels`. */
+  fallback: z
+    .object({ channels: z.array(z.string()), afterMs: z.int().positive().nullable() })
+    .nullable()
+    .default(null),
   remindAfterMs: z.int().positive().nullable().default(null),
   /** People whose seats are added once the request has been open for `afterMs`. */
   escalation: z

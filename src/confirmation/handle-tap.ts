@@ -79,7 +79,7 @@ async function answerTap(
   channel: Channel,
   event: TapEvent,
 ): Promise<CallbackReply> {
-  const match = await matchTap({ channel, event, deliveries: ports.deliveries });
+  const match = await matchTap({ ...ports, channel, event });
   const { delivery } = match;
   const refuse = async (refusal: TapRefusal, { person }: Voter): Promise<CallbackReply> => {
     await ports.refusals.record(refusedTap({ refusal, channel, event, delivery, person }));
@@ -95,6 +95,9 @@ async function answerTap(
     ports.logger.warn({ err: error, channel: channel.id }, 'nobody could say who tapped');
   const voter = await resolveVoter({ ...ports, channel, event, onFailed });
   if (voter.kind === 'refused') return refuse(voter.refusal, voter);
+  // A card that was written to somebody else; the directory has just said who tapped.
+  if (match.delivery.person !== null && match.delivery.person !== voter.person.id)
+    return refuse(mismatchRefusal('other_recipient'), voter);
   const tapped = { channel, event, match, person: voter.person };
   if (event.action === 'revoke') return revokeTapped(ports, tapped);
   if (event.action === 'approve' && !match.delivery.decisiveShown)

@@ -1,9 +1,9 @@
 import type { NewAuditEvent } from '../audit/audit-event.ts';
-import type { ChannelAddress } from '../channel/channel.ts';
 import type { ReminderKind } from '../channel/reminder-outbox.ts';
-import type { ChannelId, ConfirmationId, PersonId } from '../ids.ts';
+import type { ConfirmationId, PersonId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import type { Verdict } from '../verdict.ts';
+import type { CardPlace } from './card-places.ts';
 import type {
   ClosedConfirmationRequest,
   ConfirmationRequest,
@@ -86,11 +86,24 @@ export interface LedgerTransaction {
   endCoolOff(id: ConfirmationId): Promise<ConfirmationRequest | null>;
   /** Moves the execution on; null, and nothing changed, unless it is in `from` now. */
   moveExecution(id: ConfirmationId, move: ExecutionMove): Promise<ConfirmationRequest | null>;
-  /** Whether no card of the request stands, or may stand, in any chat; none can be sent before this ends. */
-  reachedNobody(id: ConfirmationId): Promise<boolean>;
+  /** Queues further cards of a request that this transaction holds; a place that has one already keeps it. */
+  queueCards(id: ConfirmationId, places: readonly CardPlace[]): Promise<void>;
+  /**
+   * Writes down that the fallback channels are asked. False, and nothing changed, unless pending, in time, and not
+   * done before.
+   */
+  reroute(id: ConfirmationId): Promise<boolean>;
+  /** Whether a card of the request stands, or may stand, in any chat; none can be sent before this ends. */
+  reached(id: ConfirmationId): Promise<Reached>;
   /** Puts an event on the record: all of a transaction are written together, right before it commits. */
   record(event: NewAuditEvent): void;
 }
+
+/**
+ * `perhaps`: a card was sent whose arrival nobody knows of. `not-yet`: none was, and one still will be. `refused`: none
+ * was and none will be.
+ */
+export type Reached = 'somebody' | 'perhaps' | 'not-yet' | 'refused';
 
 export interface ClaimedGrant {
   readonly request: ConfirmationRequest;
@@ -120,7 +133,7 @@ export type NewConfirmation = Omit<RequestFacts, 'createdAt' | 'decideBy'> & {
   readonly idempotencyKey: string | null;
   readonly bodyDigest: string | null;
   readonly explanation: FrozenExplanation;
-  readonly deliveries: ReadonlyMap<ChannelId, ChannelAddress>;
+  readonly places: readonly CardPlace[];
 };
 
 export interface NewVote {

@@ -1,11 +1,11 @@
-import type { ChannelAddress } from '../channel/channel.ts';
 import { CountersignError } from '../errors.ts';
 import type { HookContext } from '../hook/hook-context.ts';
-import { type ChannelId, type ConfirmationId, channelId, newConfirmationId, type PersonId } from '../ids.ts';
+import { type ConfirmationId, newConfirmationId, type PersonId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import { attainableApprovals } from './attainable-quorum.ts';
 import { attendInside } from './attend.ts';
 import { cancel } from './cancel.ts';
+import { firstPlaces, type Reach } from './card-places.ts';
 import type { ConfirmationRequest, DecisiveField, PersonRef } from './confirmation-request.ts';
 import { subjectOf } from './decision-event.ts';
 import { digestOf, verificationCodeOf } from './digest.ts';
@@ -19,6 +19,7 @@ import { isAnythingAhead } from './next-step.ts';
 import type { PersonDirectory } from './person-directory.ts';
 import type { DecidingPolicy, PolicyEvaluator } from './policy-evaluator.ts';
 import type { PolicyTrial } from './policy-trial.ts';
+import { rerouteInside } from './reroute.ts';
 import type { ToolFacts } from './tool-facts.ts';
 import { closeUndeliverableInside } from './undeliverable.ts';
 
@@ -29,7 +30,7 @@ export interface GatePorts {
   readonly people: PersonDirectory;
   readonly policies: PolicyEvaluator;
   readonly toolFacts: ToolFacts;
-  readonly addresses: ReadonlyMap<ChannelId, ChannelAddress>;
+  readonly reach: Reach;
   readonly ownerOf: (agent: string) => PersonId | null;
   /** Key of the verification code, the same on every replica. */
   readonly verificationKey: string;
@@ -107,17 +108,32 @@ async function store(
   const attainable = attainableApprovals(request, ports.people);
   if (attainable.people < policy.quorum) {
     const reason = `${attainable.people} of the approvers could decide this, and the policy ${policy.id} asks for ${policy.quorum}.${attainable.explanation}`;
-    await closeUndeliverableInside(transaction, { id: request.id, reason });
-    const message = 'Nobody could be asked: too few people may decide this call. It was not executed.';
-    return {
-      answer: { kind: 'denied', code: 'undeliverable', message, confirmationId: request.id },
-      created: request.id,
-    };
+    return unasked(transaction, { request, reason, why: 'too few people may decide this call' });
   }
+  if (
+    policy.notify === 'direct' &&
+    facts.places.length === 0 &&
+    !(await rerouteInside(transaction, request, ports.reach))
+  )
+    return unasked(transaction, {
+      request,
+      reason: 'nobody_reachable',
+      why: 'no chat account of the people who may decide this call is known',
+    });
   if (isAnythingAhead(request, request.createdAt))
-    await attendInside(transaction, request, request.createdAt);
+    await attendInside(transaction, request, request.createdAt, ports.reach);
   signal.throwIfAborted();
   return { answer: { kind: 'pending', confirmationId: request.id }, created: request.id };
+}
+
+async function unasked(
+  transaction: LedgerTransaction,
+  input: { readonly request: ConfirmationRequest; readonly reason: string; readonly why: string },
+): Promise<Stored> {
+  const { id } = input.request;
+  await closeUndeliverableInside(transaction, { id, reason: input.reason });
+  const message = `Nobody could be asked: ${input.why}. It was not executed.`;
+  return { answer: { kind: 'denied', code: 'undeliverable', message, confirmationId: id }, created: id };
 }
 
 /**
@@ -153,6 +169,10 @@ function newConfirmation(
     args: context.toolArgs,
   };
   const argsDigest = digestOf(call);
+  const requester = requesterOf(context, ports.people);
+  const agentOwner = ports.ownerOf(context.agentId);
+  const frozen = freezePolicy(policy, ports);
+  const approvers = policy.approvers.map((approver) => freezeApprover(approver, ports.people));
   return {
     ...call,
     id,
@@ -167,18 +187,18 @@ function newConfirmation(
     agent: context.agentId,
     session: context.sessionId,
     callId: context.metadata.callId,
-    requester: requesterOf(context, ports.people),
+    requester,
     requesterNamedByAgent: ask?.requesterNamedByAgent ?? context.metadata.requesterNamedByAgent ?? false,
-    agentOwner: ports.ownerOf(context.agentId),
+    agentOwner,
     runId: context.runId,
     parentRunId: context.metadata.parentRunId,
     invocationId: context.metadata.invocationId,
     apiKeyId: ask?.apiKeyId ?? null,
     idempotencyKey: ask?.idempotencyKey ?? null,
     bodyDigest: ask?.bodyDigest ?? null,
-    policy: freezePolicy(policy, ports),
-    approvers: policy.approvers.map((approver) => freezeApprover(approver, ports.people)),
-    deliveries: new Map(policy.channels.map((channel) => [channel, addressOf(channel, ports)])),
+    policy: frozen,
+    approvers,
+    places: firstPlaces({ policy: frozen, approvers, requester, agentOwner }, ports.reach),
   };
 }
 
@@ -211,12 +231,6 @@ function personRef(id: PersonId, people: PersonDirectory): PersonRef {
   if (!person)
     throw new CountersignError('unknown_requester', `There is no person ${id} in the configuration.`);
   return { id: person.id, name: person.name };
-}
-
-function addressOf(channel: ChannelId, ports: GatePorts): ChannelAddress {
-  const address = ports.addresses.get(channelId(channel));
-  if (!address) throw new Error(`Channel ${channel} is not running`);
-  return address;
 }
 
 /**
@@ -262,7 +276,8 @@ const requestedData = (request: ConfirmationRequest, facts: NewConfirmation): Js
   parentRun: request.parentRunId,
   policy: { ...request.policy },
   approvers: request.approvers.map((approver) => approver.id),
-  channels: [...facts.deliveries.keys()],
+  channels: [...new Set(facts.places.map(({ channel }) => channel))],
+  writtenTo: [...new Set(facts.places.flatMap(({ direct }) => direct?.person.id ?? []))],
   decideBy: request.decideBy.toISOString(),
 });
 

@@ -2,6 +2,7 @@ import { SYSTEM_ACTOR } from '../audit/audit-event.ts';
 import type { Clock } from '../clock.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { attendInside } from './attend.ts';
+import type { Reach } from './card-places.ts';
 import { lapseInside } from './claim.ts';
 import { subjectOf } from './decision-event.ts';
 import { expireInside } from './expire.ts';
@@ -16,6 +17,7 @@ const BATCH = 200;
  */
 export class Sweeper {
   readonly #ledger: ConfirmationLedger;
+  readonly #reach: Reach;
   readonly #clock: Clock;
   readonly #onFailed: (error: unknown) => void;
   #cancelTimer: (() => void) | null = null;
@@ -24,11 +26,13 @@ export class Sweeper {
 
   constructor(input: {
     readonly ledger: ConfirmationLedger;
+    readonly reach: Reach;
     readonly clock: Clock;
     /** A sweep, or one row of it, that failed; the next one tries again. */
     readonly onFailed: (error: unknown) => void;
   }) {
     this.#ledger = input.ledger;
+    this.#reach = input.reach;
     this.#clock = input.clock;
     this.#onFailed = input.onFailed;
   }
@@ -85,7 +89,7 @@ export class Sweeper {
     return this.#ledger.transact(async (transaction) => {
       const locked = await transaction.lock(id);
       if (locked?.request.status === 'pending' && !locked.late)
-        await attendInside(transaction, locked.request, locked.now);
+        await attendInside(transaction, locked.request, locked.now, this.#reach);
     });
   }
 

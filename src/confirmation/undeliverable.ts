@@ -1,24 +1,50 @@
+import { assertNever } from '../assert-never.ts';
+import type { Unreached } from '../channel/delivery-outbox.ts';
 import type { ConfirmationId } from '../ids.ts';
+import type { Reach } from './card-places.ts';
 import { decided } from './decision-event.ts';
-import type { ConfirmationLedger, LedgerTransaction } from './ledger.ts';
+import type { ConfirmationLedger, LedgerTransaction, Reached } from './ledger.ts';
+import { rerouteInside } from './reroute.ts';
+
+/** What became of a request of which no card reached anybody. */
+export type UnreachedEnd = 'rerouted' | 'closed' | 'unchanged';
 
 /**
- * Closes a request that nobody could be asked about: pending, without votes, and without a card that was sent or
- * possibly sent. Returns whether it was closed.
+ * Asks the fallback channels about a request of which no card stands in any chat. Where the policy has none, or they
+ * were asked before, closes it: pending, without votes, and without a card that was sent or possibly sent. What was
+ * found without holding the request is checked again here: another process may have asked somebody else meanwhile.
  */
-export function closeUndeliverable(
-  input: { readonly id: ConfirmationId; readonly reason: string },
-  ports: { readonly ledger: ConfirmationLedger },
-): Promise<boolean> {
+export function endUnreached(
+  found: Unreached,
+  ports: { readonly ledger: ConfirmationLedger; readonly reach: Reach },
+): Promise<UnreachedEnd> {
+  const { confirmationId: id, reason } = found;
   return ports.ledger.transact(async (transaction) => {
-    const locked = await transaction.lock(input.id);
-    if (locked?.request.status !== 'pending' || locked.request.votes.length > 0) return false;
-    if (!(await transaction.reachedNobody(input.id))) return false;
-    return closeUndeliverableInside(transaction, input);
+    const locked = await transaction.lock(id);
+    if (locked?.request.status !== 'pending') return 'unchanged';
+    const { request } = locked;
+    if (found.rerouted !== (request.reroutedAt !== null)) return 'unchanged';
+    const reached = await transaction.reached(id);
+    if (!stillSo(reason, reached)) return 'unchanged';
+    if (await rerouteInside(transaction, request, ports.reach)) return 'rerouted';
+    if (reason === 'fallback_due' || reached === 'perhaps' || request.votes.length > 0) return 'unchanged';
+    return (await closeUndeliverableInside(transaction, { id, reason })) ? 'closed' : 'unchanged';
   });
 }
 
-/** The same inside a transaction that holds the request (a request that too few people could decide). */
+function stillSo(reason: Unreached['reason'], reached: Reached): boolean {
+  switch (reason) {
+    case 'channels_refused':
+      return reached === 'refused';
+    case 'delivery_timeout':
+    case 'fallback_due':
+      return reached !== 'somebody';
+    default:
+      return assertNever(reason);
+  }
+}
+
+/** Closes it inside a transaction that holds the request. */
 export async function closeUndeliverableInside(
   transaction: LedgerTransaction,
   input: { readonly id: ConfirmationId; readonly reason: string },

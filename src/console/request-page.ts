@@ -79,8 +79,8 @@ ${section(
   texts.sections.deliveries,
   list(
     input.deliveries.map(
-      ({ channel, state, messageIds, at, error }) =>
-        html`${channel} · ${texts.deliveryStates[state]} · ${time(at)}${messageIds.map((id) => html` · <code>${id}</code>`)}${
+      ({ channel, person: recipient, state, messageIds, at, error }) =>
+        html`${channel} · ${recipient !== null && html`${person(recipient)} · `}${texts.deliveryStates[state]} · ${time(at)}${messageIds.map((id) => html` · <code>${id}</code>`)}${
           error !== null && html`<br><span class="soft">${visibleText(error).text}</span>`
         }`,
     ),

@@ -55,9 +55,7 @@ export async function insertConfirmation(
     .returning();
   if (!row) return null;
   await insertExplanation(connection, request.id, request.explanation);
-  const addresses = [...request.deliveries].map(([channelId, address]) => ({ channelId, ...address }));
-  if (addresses.length > 0) {
-    await insertDeliveries(connection, { confirmationId: request.id, addresses, now: row.createdAt });
-  }
+  const { id, places } = request;
+  await insertDeliveries(connection, { confirmationId: id, places, now: row.createdAt });
   return row;
 }

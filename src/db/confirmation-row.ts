@@ -43,6 +43,7 @@ export function confirmationOf(row: ConfirmationRow, voteRows: readonly VoteRow[
     votes: voteRows.map(voteOf),
     remindedAt: row.remindedAt,
     escalatedAt: row.escalatedAt,
+    reroutedAt: row.reroutedAt,
     delegatedSeats: row.delegatedSeats.map(personId),
     version: row.version,
   };

@@ -1,4 +1,4 @@
-import { and, eq, ne, type SQL, sql } from 'drizzle-orm';
+import { and, eq, isNull, ne, type SQL, sql } from 'drizzle-orm';
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import type { NewAuditEvent } from '../audit/audit-event.ts';
 import { chainOf } from '../audit/event-hash.ts';
@@ -10,7 +10,7 @@ import { insertConfirmation } from './confirmation-insert.ts';
 import { lockConfirmation } from './confirmation-lock.ts';
 import { type ConfirmationRow, confirmationOf } from './confirmation-row.ts';
 import type { Connection } from './database.ts';
-import { reachedNobody } from './delivery-store.ts';
+import { insertDeliveries, readReached } from './delivery-store.ts';
 import { readControls } from './gate-controls.ts';
 import { changeHeld, type GuardedChange, type HeldRequest, NOW, STAMP } from './held-request.ts';
 import { insertReminders } from './reminder-store.ts';
@@ -139,7 +139,18 @@ export function openLedgerTransaction(
       return updated?.request ?? null;
     },
 
-    reachedNobody: (id) => reachedNobody(connection, id),
+    async queueCards(id, places) {
+      const now = sql<Date>`clock_timestamp()` as unknown as Date;
+      await insertDeliveries(connection, { confirmationId: id, places, now });
+      changed.add(id);
+    },
+
+    async reroute(id) {
+      const guard = and(PENDING, IN_TIME, isNull(confirmations.reroutedAt));
+      return (await change(id, { set: { reroutedAt: STAMP }, guard, shows: false })) !== null;
+    },
+
+    reached: (id) => readReached(connection, id),
 
     record: (event) => void events.push(event),
   };

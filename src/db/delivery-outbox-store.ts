@@ -1,10 +1,10 @@
 import { and, eq, inArray, lte, or, sql } from 'drizzle-orm';
 import type { DeliveryOutbox, DueDelivery } from '../channel/delivery-outbox.ts';
 import type { Connection, Database } from './database.ts';
-import { holdsLease } from './delivery-lease.ts';
+import { DIRECT_COLUMNS, directOf, holdsLease } from './delivery-lease.ts';
 import { recordDeliveryResult } from './delivery-result.ts';
 import { deliveries, renderedCards } from './schema/deliveries.ts';
-import { findUndeliverable } from './undeliverable-query.ts';
+import { findUnreached } from './unreached-query.ts';
 
 const CLOCK = sql`clock_timestamp()`;
 
@@ -20,7 +20,7 @@ export function createDeliveryOutbox(database: Database): DeliveryOutbox {
       await database.notifier.notify('audit', due.confirmationId).catch(() => {});
     },
     release: (due) => release(connection, due),
-    undeliverable: (confirmation) => findUndeliverable(connection, confirmation ?? null),
+    unreached: (confirmation) => findUnreached(connection, confirmation ?? null),
   };
 }
 
@@ -66,6 +66,7 @@ const CLAIMED = {
   confirmationId: deliveries.confirmationId,
   channel: deliveries.channelId,
   token: deliveries.token,
+  ...DIRECT_COLUMNS,
   state: deliveries.state,
   messageIds: deliveries.messageIds,
   attempts: deliveries.attempts,
@@ -78,6 +79,8 @@ function dueDeliveryOf(row: {
   readonly confirmationId: DueDelivery['confirmationId'];
   readonly channel: DueDelivery['channel'];
   readonly token: string;
+  readonly personIds: Readonly<Record<string, string>> | null;
+  readonly chat: string;
   readonly state: string;
   readonly messageIds: readonly string[];
   readonly attempts: number;
@@ -86,7 +89,16 @@ function dueDeliveryOf(row: {
   readonly lease: string;
 }): DueDelivery {
   const { id, confirmationId, channel, token, lease, wantedVersion } = row;
-  const common = { id, confirmationId, channel, token, lease, wantedVersion, failedAttempts: row.attempts };
+  const common = {
+    id,
+    confirmationId,
+    channel,
+    token,
+    direct: directOf(row),
+    lease,
+    wantedVersion,
+    failedAttempts: row.attempts,
+  };
   return row.state === 'sent'
     ? { ...common, task: 'update', messageIds: row.messageIds }
     : { ...common, task: 'send', attempt: row.unconfirmedSends };

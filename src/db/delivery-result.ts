@@ -39,7 +39,7 @@ export async function recordDeliveryResult(
   if (held.length === 0) {
     // Another process took over after this one had stalled. A message that was sent exists nevertheless.
     if (result.kind !== 'sent') return;
-    await connection.update(deliveries).set(keptMessage(result.messageId)).where(eq(deliveries.id, due.id));
+    await connection.update(deliveries).set(keptMessage(result)).where(eq(deliveries.id, due.id));
   }
   const event = eventOf(due, result);
   if (event === null) return;
@@ -52,7 +52,7 @@ function changesOf(due: DueDelivery, result: DeliveryResult): DeliveryChanges {
   switch (result.kind) {
     case 'sent':
       return {
-        ...keptMessage(result.messageId),
+        ...keptMessage(result),
         // After a repeated send the message may be the earlier one, which shows an earlier version.
         shownVersion: due.task === 'send' && due.attempt > 1 ? 0 : result.shown.version,
       };
@@ -79,8 +79,13 @@ function changesOf(due: DueDelivery, result: DeliveryResult): DeliveryChanges {
   }
 }
 
-const keptMessage = (messageId: string): DeliveryChanges => ({
+const keptMessage = ({
+  messageId,
+  chat = '',
+}: Extract<DeliveryResult, { kind: 'sent' }>): DeliveryChanges => ({
   state: 'sent',
+  // Only that of a direct message is not known before.
+  chat: sql`case when ${deliveries.chat} = '' then ${chat} else ${deliveries.chat} end`,
   messageIds: sql`case when ${messageId} = any(${deliveries.messageIds}) then ${deliveries.messageIds}
                   else array_append(${deliveries.messageIds}, ${messageId}) end`,
   unconfirmedSends: sql`greatest(${deliveries.unconfirmedSends} - 1, 0)`,

@@ -1,42 +1,43 @@
 import { randomBytes } from 'node:crypto';
 import { and, desc, eq, inArray, sql } from 'drizzle-orm';
-import type { ChannelAddress } from '../channel/channel.ts';
 import type { DeliveryOnRecord } from '../channel/delivery-on-record.ts';
+import type { CardPlace } from '../confirmation/card-places.ts';
+import type { PersonRef } from '../confirmation/confirmation-request.ts';
 import type { DeliveryRecord } from '../confirmation/delivery-record.ts';
+import type { Reached } from '../confirmation/ledger.ts';
 import type { SeenCard } from '../confirmation/seen-card.ts';
 import type { TapDeliveries } from '../confirmation/tap-delivery.ts';
-import { type ChannelId, type ConfirmationId, type DeliveryId, newDeliveryId } from '../ids.ts';
+import { type ConfirmationId, newDeliveryId } from '../ids.ts';
 import type { Connection, Database } from './database.ts';
 import { deliveries, renderedCards } from './schema/deliveries.ts';
 
 /**
- * Queues one card a channel for a new request, in the transaction that stores the request. Notify the topic
- * `delivery` after the commit.
+ * Queues one card a place, in the transaction that stores the request or adds to those whom it asks; a place that has
+ * one keeps it. Notify the topic `confirmation` after the commit.
  */
 export async function insertDeliveries(
   connection: Connection,
   input: {
     readonly confirmationId: ConfirmationId;
-    readonly addresses: readonly (ChannelAddress & { readonly channelId: ChannelId })[];
+    readonly places: readonly CardPlace[];
     readonly now: Date;
   },
 ): Promise<void> {
-  if (input.addresses.length === 0) return;
-  await connection.insert(deliveries).values(
-    input.addresses.map(({ channelId, provider, app, tenant, chat }) => ({
-      id: newDeliveryId(),
-      confirmationId: input.confirmationId,
-      channelId,
-      provider,
-      app,
-      tenant,
-      chat,
-      token: newToken(),
-      nextAttemptAt: input.now,
-      at: input.now,
-      createdAt: input.now,
-    })),
-  );
+  if (input.places.length === 0) return;
+  const rows = input.places.map(({ channel, address, direct }) => ({
+    id: newDeliveryId(),
+    confirmationId: input.confirmationId,
+    channelId: channel,
+    ...address,
+    personId: direct?.person.id ?? null,
+    personName: direct?.person.name ?? null,
+    personIds: direct?.ids ?? null,
+    token: newToken(),
+    nextAttemptAt: input.now,
+    at: input.now,
+    createdAt: input.now,
+  }));
+  await connection.insert(deliveries).values(rows).onConflictDoNothing();
 }
 
 /**
@@ -62,20 +63,23 @@ export const CARDS_FOLLOW = sql.raw(`
   where deliveries.confirmation_id = changed.id and deliveries.state <> 'failed'`);
 
 /**
- * Whether no card of the request stands or may stand in any chat. Locks the deliveries, so that none can begin to be
- * sent before the surrounding transaction ends: what `closeUndeliverable` asks before it closes.
+ * Whether a card of the request stands or may stand in any chat. Locks the deliveries, so that none can begin to be
+ * sent before the surrounding transaction ends: what is asked before a request is closed as undeliverable.
  */
-export async function reachedNobody(
-  connection: Connection,
-  confirmationId: ConfirmationId,
-): Promise<boolean> {
+export async function readReached(connection: Connection, confirmationId: ConfirmationId): Promise<Reached> {
   const rows = await connection
-    .select({ messageIds: deliveries.messageIds, unconfirmedSends: deliveries.unconfirmedSends })
+    .select({
+      state: deliveries.state,
+      messageIds: deliveries.messageIds,
+      unconfirmedSends: deliveries.unconfirmedSends,
+    })
     .from(deliveries)
     .where(eq(deliveries.confirmationId, confirmationId))
     .orderBy(deliveries.id)
     .for('update');
-  return rows.every(({ messageIds, unconfirmedSends }) => messageIds.length === 0 && unconfirmedSends === 0);
+  if (rows.some(({ messageIds }) => messageIds.length > 0)) return 'somebody';
+  if (rows.some(({ unconfirmedSends }) => unconfirmedSends > 0)) return 'perhaps';
+  return rows.every(({ state }) => state === 'failed') ? 'refused' : 'not-yet';
 }
 
 /** The cards of several requests as API and record show them; a request without cards has an empty list. */
@@ -89,10 +93,11 @@ export async function deliveriesOf(
     .select()
     .from(deliveries)
     .where(inArray(deliveries.confirmationId, [...ids]))
-    .orderBy(deliveries.createdAt, deliveries.channelId);
+    .orderBy(deliveries.createdAt, deliveries.channelId, sql`${deliveries.personId} nulls first`);
   for (const row of rows) {
     byConfirmation.get(row.confirmationId)?.push({
       channel: row.channelId,
+      person: personOf(row),
       state: row.state,
       messageIds: row.messageIds,
       at: row.at,
@@ -114,6 +119,7 @@ export async function findDeliveryByToken(
     id,
     confirmationId,
     channel: channelId,
+    person: row.personId,
     address: { provider, app, tenant, chat },
     messageIds,
     decisiveShown,
@@ -127,20 +133,21 @@ export async function findDeliveryByToken(
  */
 export async function adoptMessage(
   connection: Connection,
-  input: { readonly delivery: DeliveryId; readonly messageId: string },
+  { delivery, chat, messageId }: Parameters<TapDeliveries['adoptMessage']>[0],
 ): Promise<boolean> {
   const taken = connection
     .select({ one: sql`1` })
     .from(sql`${deliveries} as other`)
     .where(
-      sql`other.message_ids[1] = ${input.messageId} and other.id <> ${input.delivery}
+      sql`other.message_ids[1] = ${messageId} and other.id <> ${delivery} and other.chat = ${chat}
         and other.channel_id = ${deliveries.channelId}`,
     );
   const adopted = await connection
     .update(deliveries)
     .set({
       state: 'sent',
-      messageIds: sql`array_append(${deliveries.messageIds}, ${input.messageId})`,
+      chat,
+      messageIds: sql`array_append(${deliveries.messageIds}, ${messageId})`,
       unconfirmedSends: sql`greatest(${deliveries.unconfirmedSends} - 1, 0)`,
       // Nobody knows which version that message shows.
       shownVersion: 0,
@@ -151,8 +158,9 @@ export async function adoptMessage(
     })
     .where(
       and(
-        eq(deliveries.id, input.delivery),
-        sql`not ${input.messageId} = any(${deliveries.messageIds})`,
+        eq(deliveries.id, delivery),
+        sql`${deliveries.chat} in ('', ${chat})`,
+        sql`not ${messageId} = any(${deliveries.messageIds})`,
         sql`(cardinality(${deliveries.messageIds}) = 0 or ${deliveries.unconfirmedSends} > 0)`,
         sql`not exists (${taken})`,
       ),
@@ -193,6 +201,9 @@ export const createTapDeliveries = ({ connection }: Pick<Database, 'connection'>
   adoptMessage: (input) => adoptMessage(connection, input),
   seenCard: (input) => findSeenCard(connection, input),
 });
+
+const personOf = ({ personId: id, personName: name }: typeof deliveries.$inferSelect): PersonRef | null =>
+  id === null ? null : { id, name: name ?? id };
 
 /** 128 bits in base64url: names a card in its own buttons, and cannot be guessed. */
 const newToken = (): string => randomBytes(16).toString('base64url');

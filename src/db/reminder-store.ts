@@ -4,14 +4,18 @@ import { storableText } from '../audit/storable-data.ts';
 import type { DueReminder, ReminderKind, ReminderOutbox } from '../channel/reminder-outbox.ts';
 import type { ConfirmationId } from '../ids.ts';
 import type { Connection, Database } from './database.ts';
-import { confirmations } from './schema/confirmations.ts';
+import { DIRECT_COLUMNS, directOf } from './delivery-lease.ts';
+import { confirmations, votes } from './schema/confirmations.ts';
 import { deliveries } from './schema/deliveries.ts';
 import { reminders } from './schema/reminders.ts';
 
 const CLOCK = sql`clock_timestamp()`;
 const LONGEST_ERROR = 500;
 
-/** Queues a note for each card that stands in a chat; one that is still to be sent needs no reminder. */
+/**
+ * Queues a note for each card that stands in a chat; one that is still to be sent needs no reminder, and neither does
+ * a person who has voted, in a direct message.
+ */
 export async function insertReminders(
   connection: Connection,
   { confirmationId, kind }: { readonly confirmationId: ConfirmationId; readonly kind: ReminderKind },
@@ -20,7 +24,12 @@ export async function insertReminders(
     .select({ id: deliveries.id })
     .from(deliveries)
     .where(
-      and(eq(deliveries.confirmationId, confirmationId), sql`cardinality(${deliveries.messageIds}) > 0`),
+      and(
+        eq(deliveries.confirmationId, confirmationId),
+        sql`cardinality(${deliveries.messageIds}) > 0`,
+        sql`not exists (select 1 from ${votes}
+          where ${votes.confirmationId} = ${confirmationId} and ${votes.personId} = ${deliveries.personId})`,
+      ),
     );
   if (shown.length === 0) return;
   await connection
@@ -75,7 +84,7 @@ async function claim(
     )
     .limit(limit)
     .for('update', { of: reminders, skipLocked: true });
-  return connection
+  const claimed = await connection
     .update(reminders)
     .set({ state: 'sending', at: CLOCK })
     .from(deliveries)
@@ -86,5 +95,7 @@ async function claim(
       kind: reminders.kind,
       messageId: sql<string>`${deliveries.messageIds}[1]`,
       failedAttempts: reminders.attempts,
+      ...DIRECT_COLUMNS,
     });
+  return claimed.map(({ personIds, chat, ...note }) => ({ ...note, direct: directOf({ personIds, chat }) }));
 }

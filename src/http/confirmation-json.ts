@@ -54,8 +54,9 @@ export function confirmationJson({
     executeBy: request.status === 'approved' ? request.execution.executeBy.toISOString() : null,
     execution: executionJson(request, audience),
     frozen,
-    deliveries: deliveries.map(({ channel, state, messageIds, at, error }) => ({
+    deliveries: deliveries.map(({ channel, person, state, messageIds, at, error }) => ({
       channel,
+      ...(audience === 'people' ? { person: person && personJson(person) } : {}),
       state,
       messageIds: [...messageIds],
       at: at.toISOString(),

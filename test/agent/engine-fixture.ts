@@ -30,6 +30,7 @@ import type { AnyHookKind } from '../../src/hook/hook-kind.ts';
 import type { HookPorts } from '../../src/hook/hook-ports.ts';
 import { agentId, type ConfirmationId, personId, type RunId } from '../../src/ids.ts';
 import type { JsonObject } from '../../src/json.ts';
+import { createReach } from '../../src/service/reach.ts';
 import { until } from '../support/until.ts';
 
 export const ignoreLog = { info: () => {}, warn: () => {}, error: () => {} };
@@ -73,16 +74,18 @@ export async function startEngine(input: {
   const catalog = new ToolCatalog(config);
   const roster = createRoster(config.people);
   const ledger = createConfirmationLedger({ database, onNotifyFailed: () => {} });
+  const reach = createReach(config, new Map());
   const waiter = new ConfirmationWaiter({
     ledger,
     signals: database.notifier,
     clock: systemClock,
     onPollFailed: () => {},
   });
-  const sweeper = new Sweeper({ ledger, clock: systemClock, onFailed: () => {} });
+  const sweeper = new Sweeper({ ledger, reach, clock: systemClock, onFailed: () => {} });
   const confirmations = createConfirmationService({
     ledger,
     people: roster,
+    reach,
     toolFacts: catalog,
     waiter,
     refusals: createRefusalStore(database),
@@ -96,7 +99,7 @@ export async function startEngine(input: {
     people: roster,
     policies: createPolicyEvaluator(config),
     toolFacts: catalog,
-    addresses: new Map(),
+    reach,
     ownerOf: (id) => config.agents.find((agent) => agent.id === id)?.owner ?? null,
     verificationKey: 'key of the tests',
   });

@@ -44,6 +44,8 @@ const RULE: PolicyRule = {
   quorum: 1,
   allowSelfApproval: false,
   channels: [],
+  notify: 'group',
+  fallback: null,
   decideWithinMs: 60_000,
   executeWithinMs: 60_000,
   outcomeWithinMs: 3_600_000,

@@ -12,7 +12,7 @@ import type { PersonConfig } from '../../src/config/config.ts';
 import { createCardSource } from '../../src/confirmation/create-card-source.ts';
 import { createTapHandler } from '../../src/confirmation/handle-tap.ts';
 import { createRoster } from '../../src/confirmation/roster.ts';
-import { closeUndeliverable } from '../../src/confirmation/undeliverable.ts';
+import { endUnreached } from '../../src/confirmation/undeliverable.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createDeliveryOutbox } from '../../src/db/delivery-outbox-store.ts';
 import { createTapDeliveries, deliveriesOf } from '../../src/db/delivery-store.ts';
@@ -129,7 +129,7 @@ describe('a card in Slack and in Feishu', () => {
         onDelivery: (run) => database.notifier.subscribe('confirmation', run),
         onReconnect: (run) => database.notifier.onReconnect(run),
       },
-      closeUndeliverable: (input) => closeUndeliverable(input, core),
+      endUnreached: (found) => endUnreached(found, core),
       metrics: { delivered: () => {} },
       clock: hurriedClock,
       logger,

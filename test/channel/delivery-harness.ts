@@ -3,7 +3,7 @@ import type { DeliveryOutbox } from '../../src/channel/delivery-outbox.ts';
 import { DeliveryWorker } from '../../src/channel/delivery-worker.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { createCardSource } from '../../src/confirmation/create-card-source.ts';
-import { closeUndeliverable } from '../../src/confirmation/undeliverable.ts';
+import { endUnreached } from '../../src/confirmation/undeliverable.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createDeliveryOutbox } from '../../src/db/delivery-outbox-store.ts';
 import { FreezeStore } from '../../src/db/freeze-store.ts';
@@ -50,7 +50,7 @@ export function workerOn(
       onDelivery: (run) => notifier.subscribe('confirmation', run),
       onReconnect: (run) => notifier.onReconnect(run),
     },
-    closeUndeliverable: (input) => closeUndeliverable(input, core),
+    endUnreached: (found) => endUnreached(found, core),
     metrics: { delivered: ({ channel, result }) => counted.push(`${channel} ${result}`) },
     clock: hurriedClock,
     logger: pino({ level: 'silent' }),

@@ -6,7 +6,7 @@ import type { DeliveryOutbox, DueDelivery } from '../../src/channel/delivery-out
 import { connectPostgres } from '../../src/db/connect-postgres.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createDeliveryOutbox } from '../../src/db/delivery-outbox-store.ts';
-import { deliveriesOf, reachedNobody, wantVersion } from '../../src/db/delivery-store.ts';
+import { deliveriesOf, readReached, wantVersion } from '../../src/db/delivery-store.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { auditEvents } from '../../src/db/schema/audit.ts';
 import { deliveries } from '../../src/db/schema/deliveries.ts';
@@ -177,17 +177,17 @@ describe.each(DATABASES)('the delivery outbox on $name', ({ open }) => {
 
   it('has reached nobody only while nothing was sent or may have been', async () => {
     const id = await core.pending();
-    const nobody = () => database.transaction((inside) => reachedNobody(inside, id));
-    expect(await nobody()).toBe(true);
+    const reached = () => database.transaction((inside) => readReached(inside, id));
+    expect(await reached()).toBe('not-yet');
     const due = await claimOne();
-    expect(await nobody()).toBe(false);
+    expect(await reached()).toBe('perhaps');
     await outbox.record({ due, result: { kind: 'retry', error: 'busy', retryInMs: 0 } });
-    expect(await nobody()).toBe(true);
+    expect(await reached()).toBe('not-yet');
     await outbox.record({
       due: await claimOne(),
       result: { kind: 'uncertain', error: 'timed_out', retryInMs: 0 },
     });
-    expect(await nobody()).toBe(false);
+    expect(await reached()).toBe('perhaps');
   });
 });
 

@@ -169,10 +169,9 @@ describe.each(DATABASES)('the delivery worker on $name', ({ open }) => {
     const delivery = await findDeliveryByToken(database.connection, slack.sends[0]?.token ?? '');
     if (!delivery || !lost) throw new Error('no delivery');
     expect(delivery.messageIds).not.toContain(lost.id);
-    expect(await adoptMessage(database.connection, { delivery: delivery.id, messageId: lost.id })).toBe(true);
-    expect(await adoptMessage(database.connection, { delivery: delivery.id, messageId: 'another' })).toBe(
-      false,
-    );
+    const tapped = { delivery: delivery.id, chat: 'C0' };
+    expect(await adoptMessage(database.connection, { ...tapped, messageId: lost.id })).toBe(true);
+    expect(await adoptMessage(database.connection, { ...tapped, messageId: 'another' })).toBe(false);
     await reject(id);
     await shows(slack, 'rejected');
     expect(chat(slack)).toHaveLength(2);

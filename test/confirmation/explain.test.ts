@@ -11,7 +11,7 @@ import { createRoster } from '../../src/confirmation/roster.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createRefusalStore } from '../../src/db/refusal-store.ts';
 import type { HookContext } from '../../src/hook/hook-context.ts';
-import { agentId, channelId, personId } from '../../src/ids.ts';
+import { agentId, personId } from '../../src/ids.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { LOCALES } from '../../src/locale.ts';
 import { loaded } from '../config/fixtures.ts';
@@ -92,9 +92,7 @@ describe.each(DATABASES)('explain, on $name', ({ open }) => {
       people: createRoster(under.people),
       policies: createPolicyEvaluator(under),
       toolFacts: { versionOf: () => null, timeoutMsOf: () => null, decisiveFieldsOf: () => [] },
-      addresses: new Map([
-        [channelId('pay-slack'), { provider: 'slack', app: '', tenant: 'T0', chat: 'C0' }],
-      ]),
+      reach: core.reach,
       ownerOf: () => personId('owner'),
       verificationKey: 'key of the tests',
     });
@@ -102,6 +100,7 @@ describe.each(DATABASES)('explain, on $name', ({ open }) => {
     createConfirmationService({
       ledger: core.ledger,
       people: createRoster(under.people),
+      reach: core.reach,
       toolFacts: { versionOf: () => null, timeoutMsOf: () => null, decisiveFieldsOf: () => [] },
       waiter: core.waiter,
       refusals: createRefusalStore(database),

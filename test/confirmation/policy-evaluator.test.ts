@@ -24,6 +24,8 @@ const rule = (more: Partial<PolicyRule> = {}): PolicyRule => ({
   quorum: 1,
   allowSelfApproval: false,
   channels: [channelId('pay')],
+  notify: 'group',
+  fallback: null,
   decideWithinMs: 900_000,
   executeWithinMs: 600_000,
   outcomeWithinMs: 3_600_000,

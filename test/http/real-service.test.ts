@@ -37,6 +37,8 @@ describe.each([
           quorum: 1,
           allowSelfApproval: false,
           channels: [],
+          notify: 'group',
+          fallback: null,
           decideWithinMs: 60_000,
           executeWithinMs: 60_000,
           outcomeWithinMs: 60_000,

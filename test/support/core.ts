@@ -1,6 +1,8 @@
 import type { ChannelAddress } from '../../src/channel/channel.ts';
+import type { ChannelIdentity } from '../../src/channel/channel-kind.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { AbsenceConfig } from '../../src/config/config.ts';
+import type { Reach } from '../../src/confirmation/card-places.ts';
 import type { ConfirmationService } from '../../src/confirmation/confirmation-service.ts';
 import { createConfirmationService } from '../../src/confirmation/create-confirmation-service.ts';
 import { FreezeCards } from '../../src/confirmation/freeze-cards.ts';
@@ -44,6 +46,8 @@ export const POLICY: DecidingPolicy = {
   quorum: 1,
   allowSelfApproval: false,
   channels: [channelId('pay-slack')],
+  notify: 'group',
+  fallback: null,
   decideWithinMs: 60_000,
   executeWithinMs: 60_000,
   outcomeWithinMs: 3_600_000,
@@ -70,6 +74,9 @@ export type CallChanges = Partial<Omit<HookContext, 'metadata'>> & {
 export interface Core {
   readonly service: ConfirmationService;
   readonly ledger: ConfirmationLedger;
+  readonly reach: Reach;
+  /** The accounts of people on the chat platforms; nobody has one unless a test says so. */
+  readonly accounts: Map<string, readonly ChannelIdentity[]>;
   readonly gate: ConfirmationGate;
   readonly sweeper: Sweeper;
   readonly freezes: FreezeStore;
@@ -93,6 +100,11 @@ export function startCore(database: Database): Core {
   const inactive = new Set<string>();
   const absences = new Map<string, AbsenceConfig>();
   const versions = new Map<string, string | null>();
+  const accounts = new Map<string, readonly ChannelIdentity[]>();
+  const reach: Reach = {
+    addressOf: (channel) => ADDRESSES.get(channel) ?? null,
+    accountsOf: (id) => (inactive.has(id) ? [] : (accounts.get(id) ?? [])),
+  };
   const people = {
     byId: (id: string) => (isKnown(id) ? { id: person(id), name: id, active: !inactive.has(id) } : null),
     absenceOf: (id: string) => absences.get(id) ?? null,
@@ -112,6 +124,8 @@ export function startCore(database: Database): Core {
   waiter.start();
   const core: Core = {
     ledger,
+    reach,
+    accounts,
     inactive,
     absences,
     versions,
@@ -124,10 +138,11 @@ export function startCore(database: Database): Core {
       clock: systemClock,
       onFailed: () => {},
     }),
-    sweeper: new Sweeper({ ledger, clock: systemClock, onFailed: () => {} }),
+    sweeper: new Sweeper({ ledger, reach, clock: systemClock, onFailed: () => {} }),
     service: createConfirmationService({
       ledger,
       people,
+      reach,
       toolFacts,
       waiter,
       refusals: createRefusalStore(database),
@@ -141,7 +156,7 @@ export function startCore(database: Database): Core {
       people,
       policies: { evaluate: () => core.match?.() ?? { kind: 'policy', policy: core.policy } },
       toolFacts,
-      addresses: ADDRESSES,
+      reach,
       ownerOf: () => person('owner'),
       verificationKey: 'key of the tests',
     }),

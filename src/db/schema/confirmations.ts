@@ -57,6 +57,7 @@ export const confirmations = pgTable('confirmations', {
   nextStepAt: time('next_step_at'),
   remindedAt: time('reminded_at'),
   escalatedAt: time('escalated_at'),
+  reroutedAt: time('rerouted_at'),
   delegatedSeats: text('delegated_seats').array().notNull().default([]),
   executionSource: text('execution_source', { enum: ['executor', 'agent', 'settlement', 'timeout'] }),
   coolingOff: boolean('cooling_off').notNull().default(false),

@@ -1,8 +1,8 @@
-import { boolean, integer, pgTable, primaryKey, text, timestamp, uuid } from 'drizzle-orm/pg-core';
-import type { ChannelId, ConfirmationId, DeliveryId } from '../../ids.ts';
+import { boolean, integer, jsonb, pgTable, primaryKey, text, timestamp, uuid } from 'drizzle-orm/pg-core';
+import type { ChannelId, ConfirmationId, DeliveryId, PersonId } from '../../ids.ts';
 import type { Locale } from '../../locale.ts';
 
-/** The cards of a request, one row a channel. `migrations/0001_confirmations.sql` holds constraints and indexes. */
+/** The cards of a request, one row a channel, and one a person who is written to there. `migrations/0001_confirmations.sql` holds constraints and indexes. */
 export const deliveries = pgTable('deliveries', {
   id: uuid('id').$type<DeliveryId>().primaryKey(),
   confirmationId: uuid('confirmation_id').$type<ConfirmationId>().notNull(),
@@ -11,6 +11,10 @@ export const deliveries = pgTable('deliveries', {
   app: text('app').notNull(),
   tenant: text('tenant').notNull(),
   chat: text('chat').notNull(),
+  /** Of a direct message, all three; otherwise none. */
+  personId: text('person_id').$type<PersonId>(),
+  personName: text('person_name'),
+  personIds: jsonb('person_ids').$type<Readonly<Record<string, string>>>(),
   token: text('token').notNull(),
   state: text('state').$type<'queued' | 'sent' | 'uncertain' | 'failed'>().notNull().default('queued'),
   messageIds: text('message_ids').array().notNull().default([]),

@@ -102,6 +102,9 @@ export const confirmationSchema = z
     deliveries: z.array(
       z.object({
         channel: z.string(),
+        person: personSchema.nullable().optional().meta({
+          description: 'Who was written to directly; null for a card in the chat. Left out for agent keys.',
+        }),
         state: z.enum(['queued', 'sent', 'uncertain', 'failed']),
         messageIds: z.array(z.string()),
         at: time,

@@ -19,7 +19,7 @@ export interface StandinMessage {
 /** "The same uuid within one hour makes at most one message" (open.feishu.cn, "Send message"). */
 const UUID_LIFE_MS = 60 * 60_000;
 
-/** The messages of the group, in the order they were sent. */
+/** The messages of the group and of direct messages, in the order they were sent. */
 export class MessageStore {
   readonly #clock: Clock;
   readonly #messages = new Map<string, StandinMessage>();

@@ -59,7 +59,7 @@ export function createOpenApi(input: {
       : null;
   };
 
-  const post = (body: JsonObject, replyTo: StandinMessage | null): Answer => {
+  const post = (chat: string, body: JsonObject, replyTo: StandinMessage | null): Answer => {
     const { content, uuid } = body;
     if (body.msg_type !== 'interactive' || typeof content !== 'string')
       return failure(400, 230001, 'Your request contains an invalid request parameter.');
@@ -68,7 +68,7 @@ export function createOpenApi(input: {
     const checked = checkCard(content);
     if (checked.kind === 'fault') return failure(400, checked.code, checked.message);
     const message = messages.create({
-      chat: options.chat,
+      chat,
       uuid: uuid ?? null,
       replyTo: replyTo?.messageId ?? null,
       content,
@@ -79,11 +79,17 @@ export function createOpenApi(input: {
 
   const create = (request: FastifyRequest, body: JsonObject): Answer => {
     const query = request.query as { receive_id_type?: string };
-    if (query.receive_id_type !== 'chat_id')
+    if (query.receive_id_type === 'chat_id')
+      return body.receive_id === options.chat
+        ? post(options.chat, body, null)
+        : failure(400, 230002, 'The bot can not be outside the group.');
+    const idOf = USER_IDS[query.receive_id_type ?? ''];
+    if (idOf === undefined)
       return failure(400, 230001, 'Your request contains an invalid request parameter.');
-    if (body.receive_id !== options.chat)
-      return failure(400, 230002, 'The bot can not be outside the group.');
-    return post(body, null);
+    const user = options.users.find((one) => idOf(one) !== undefined && idOf(one) === body.receive_id);
+    if (user === undefined) return failure(400, 230001, 'Your request contains an invalid receive_id.');
+    if (user.outOfReach) return failure(400, 230013, 'Bot has NO availability to this user.');
+    return post(directChatOf(user), body, null);
   };
 
   const patch = (request: FastifyRequest, body: JsonObject): Answer => {
@@ -106,7 +112,7 @@ export function createOpenApi(input: {
 
   const reply = (request: FastifyRequest, body: JsonObject): Answer => {
     const message = messages.get((request.params as { messageId: string }).messageId);
-    return message ? post(body, message) : failure(400, 230001, 'invalid message_id');
+    return message ? post(message.chat, body, message) : failure(400, 230001, 'invalid message_id');
   };
 
   const member = (request: FastifyRequest): Answer => {
@@ -165,6 +171,17 @@ export function createOpenApi(input: {
   });
   return { app, revokeTokens: () => tokens.clear(), tokensIssued: () => issued };
 }
+
+/** By which ids a person can be written to. */
+const USER_IDS: Readonly<Record<string, (user: StandinUser) => string | undefined>> = {
+  open_id: ({ openId }) => openId,
+  union_id: ({ unionId }) => unionId,
+  user_id: ({ userId }) => userId,
+  email: ({ email }) => email,
+};
+
+/** The direct message between the app and this person. */
+export const directChatOf = ({ openId }: StandinUser): string => `oc_p2p_${openId.replace(/^ou_/, '')}`;
 
 const success = (data: JsonObject): Answer => ({ status: 200, body: { code: 0, msg: 'success', data } });
 const failure = (status: number, code: number, msg: string): Answer => ({ status, body: { code, msg } });

@@ -27,6 +27,8 @@ export interface StandinUser {
   /** The company's address for them, in the directory. */
   readonly email?: string;
   readonly name: string;
+  /** Outside the app's availability range: the bot cannot write to them. */
+  readonly outOfReach?: boolean;
   /** Language of this person's client; decides which text of a toast they see. Default `zh_cn`. */
   readonly language?: 'zh_cn' | 'en_us';
 }

@@ -4,7 +4,7 @@ import { buttonsOf, type StandinButton } from './card-buttons.ts';
 import { deliverCallback, postCallback, type TapResult } from './deliver-callback.ts';
 import { FaultQueue, type StandinFault, type StandinOperation } from './fault-queue.ts';
 import { MessageStore, type StandinMessage } from './message-store.ts';
-import { createOpenApi } from './open-api.ts';
+import { createOpenApi, directChatOf } from './open-api.ts';
 import { type SignedCallback, signCallback, unsignedCallback } from './sign-callback.ts';
 import type { FeishuStandinOptions } from './standin-options.ts';
 import { tapPayload } from './tap-payload.ts';
@@ -12,7 +12,9 @@ import { tapPayload } from './tap-payload.ts';
 export interface FeishuStandin {
   /** What a channel's `domain` is set to. */
   readonly url: string;
+  /** Those in the group. */
   messages(): readonly StandinMessage[];
+  directMessagesOf(openId: string): readonly StandinMessage[];
   buttons(messageId: string): readonly StandinButton[];
   /** What this person was shown after their taps, oldest first. */
   toastsOf(openId: string): readonly TapResult[];
@@ -121,7 +123,8 @@ export async function startFeishuStandin(options: FeishuStandinOptions): Promise
 
   return {
     url,
-    messages: () => messages.all(),
+    messages: () => messages.all().filter(({ chat }) => chat === options.chat),
+    directMessagesOf: (openId) => messages.all().filter(({ chat }) => chat === directChatOf(userOf(openId))),
     buttons: (messageId) => buttonsOf(messageOf(messageId).card),
     toastsOf: (openId) => toasts.get(openId) ?? [],
     async tap(tap) {

@@ -20,7 +20,8 @@ export function blockActionsPayload(input: {
   readonly button: JsonObject;
 }): JsonObject {
   const { workspace, actor, message, blockId, button } = input;
-  const { channel, platform } = workspace;
+  const { platform } = workspace;
+  const { channel } = message;
   const style = button.style === undefined ? {} : { style: button.style };
   const value = button.value === undefined ? {} : { value: button.value };
   return {
@@ -28,7 +29,7 @@ export function blockActionsPayload(input: {
     ...envelope(workspace, actor),
     container: { type: 'message', message_ts: message.ts, channel_id: channel, is_ephemeral: false },
     trigger_id: platform.newTrigger(actor.user),
-    channel: { id: channel, name: 'finance' },
+    channel: { id: channel, name: platform.isDirect(channel) ? 'directmessage' : 'finance' },
     message: messageAsSlackTells(message, workspace),
     state: { values: {} },
     response_url: `https://hooks.slack.com/actions/${actor.team}/1/${randomBytes(12).toString('hex')}`,

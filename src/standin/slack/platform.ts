@@ -21,9 +21,11 @@ export interface MessageVersion {
   readonly blocks: readonly JsonObject[];
 }
 
-/** A message in the channel, as everybody sees it now. */
+/** A message in the channel or in a direct message, as everybody there sees it now. */
 export interface SlackMessage extends MessageVersion {
   readonly ts: string;
+  /** `C…` or `D…`. */
+  readonly channel: string;
   /** False for a message that another app posted. */
   readonly ours: boolean;
   /** The message whose thread it is in; null for a message of its own. Broadcast replies alone are kept. */
@@ -57,6 +59,7 @@ export class SlackPlatform {
   readonly modals = new Map<string, SlackModal>();
   readonly #clock: Clock;
   readonly #triggers = new Map<string, { user: string; expiresAt: number; used: boolean }>();
+  readonly #directs = new Set<string>();
   readonly #listeners = new Set<() => void>();
   #lastMicroseconds = 0;
 
@@ -78,6 +81,7 @@ export class SlackPlatform {
 
   post(
     message: MessageVersion & {
+      readonly channel: string;
       readonly metadata: JsonObject | null;
       readonly ours: boolean;
       readonly threadTs?: string | null;
@@ -108,6 +112,17 @@ export class SlackPlatform {
       earlier,
     };
     this.changed();
+  }
+
+  /** The direct message between the app and one person; the same one however often it is opened. */
+  openDirect(user: string): string {
+    const chat = `D${user.slice(1)}`;
+    this.#directs.add(chat);
+    return chat;
+  }
+
+  isDirect(chat: unknown): boolean {
+    return typeof chat === 'string' && this.#directs.has(chat);
   }
 
   whisper(ephemeral: MessageVersion & { readonly user: string }): SlackEphemeral {

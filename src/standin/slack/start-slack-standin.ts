@@ -30,7 +30,9 @@ export interface SlackStandinOptions {
 export interface SlackStandin extends Interactions {
   /** What to configure as `apiUrl`. */
   readonly url: string;
+  /** Those in the channel. */
   messages(): readonly SlackMessage[];
+  directMessagesOf(user: string): readonly SlackMessage[];
   ephemeralsOf(user: string): readonly SlackEphemeral[];
   modalOf(user: string): SlackModal | null;
   /** A message that another app posted into the channel, perhaps with metadata that it copied. */
@@ -65,11 +67,13 @@ export async function startSlackStandin(options: SlackStandinOptions): Promise<S
       clock,
     }),
     url: `http://127.0.0.1:${port}/api/`,
-    messages: () => [...platform.messages],
+    messages: () => platform.messages.filter((message) => message.channel === channel),
+    directMessagesOf: (user) =>
+      platform.messages.filter((message) => message.channel === platform.openDirect(user)),
     ephemeralsOf: (user) => platform.ephemerals.filter((ephemeral) => ephemeral.user === user),
     modalOf: (user) => platform.modals.get(user) ?? null,
     postAsAnotherApp: ({ text, metadata }) =>
-      platform.post({ text, blocks: [], metadata: metadata ?? null, ours: false }),
+      platform.post({ text, channel, blocks: [], metadata: metadata ?? null, ours: false }),
     faults,
     onChange: (listener) => platform.onChange(listener),
     stop: () =>

@@ -32,15 +32,19 @@ export const WEB_API_METHODS: Readonly<Record<string, Method>> = {
 
   'chat.postMessage'(workspace, args) {
     const { content, refusal } = messageContent(args);
-    if (args.channel !== workspace.channel) return failed('channel_not_found');
+    const channel = chatOf(workspace, args);
+    if (channel === null) return failed('channel_not_found');
     if (content === null) return refusal;
     const threadTs = typeof args.thread_ts === 'string' ? args.thread_ts : null;
-    if (threadTs !== null && !workspace.platform.messages.some(({ ts }) => ts === threadTs))
+    if (
+      threadTs !== null &&
+      !workspace.platform.messages.some((one) => one.ts === threadTs && one.channel === channel)
+    )
       return failed('thread_not_found');
-    const message = workspace.platform.post({ ...content, ours: true, threadTs });
+    const message = workspace.platform.post({ ...content, channel, ours: true, threadTs });
     return {
       ok: true,
-      channel: workspace.channel,
+      channel,
       ts: message.ts,
       message: messageAsSlackTells(message, workspace),
     };
@@ -48,18 +52,20 @@ export const WEB_API_METHODS: Readonly<Record<string, Method>> = {
 
   'chat.update'(workspace, args) {
     const { content, refusal } = messageContent(args);
-    if (args.channel !== workspace.channel) return failed('channel_not_found');
-    const message = workspace.platform.messages.find(({ ts }) => ts === args.ts);
+    const channel = chatOf(workspace, args);
+    if (channel === null) return failed('channel_not_found');
+    const message = workspace.platform.messages.find((one) => one.ts === args.ts && one.channel === channel);
     if (message === undefined) return failed('message_not_found');
     if (!message.ours) return failed('cant_update_message');
     if (content === null) return refusal;
     workspace.platform.edit(message.ts, content);
-    return { ok: true, channel: workspace.channel, ts: message.ts, text: content.text };
+    return { ok: true, channel, ts: message.ts, text: content.text };
   },
 
   'chat.postEphemeral'(workspace, args) {
     const { content, refusal } = messageContent(args);
-    if (args.channel !== workspace.channel) return failed('channel_not_found');
+    const channel = chatOf(workspace, args);
+    if (channel === null) return failed('channel_not_found');
     const user = workspace.users.find(({ id }) => id === args.user);
     if (user === undefined) return failed('user_not_in_channel');
     if (content === null) return refusal;
@@ -78,12 +84,14 @@ export const WEB_API_METHODS: Readonly<Record<string, Method>> = {
   },
 
   'conversations.history'(workspace, args) {
-    if (args.channel !== workspace.channel) return failed('channel_not_found');
+    const channel = chatOf(workspace, args);
+    if (channel === null) return failed('channel_not_found');
     const limit = Math.min(999, Math.max(1, Number(args.limit ?? 100)));
     const before = typeof args.cursor === 'string' && args.cursor !== '' ? args.cursor : null;
     const oldest = Number(args.oldest ?? 0);
     const withMetadata = String(args.include_all_metadata) === 'true';
     const newestFirst = workspace.platform.messages
+      .filter((one) => one.channel === channel)
       .filter(({ ts }) => Number(ts) > oldest && (before === null || ts < before))
       .toReversed();
     const page = newestFirst.slice(0, limit);
@@ -97,6 +105,19 @@ export const WEB_API_METHODS: Readonly<Record<string, Method>> = {
       has_more: hasMore,
       response_metadata: { next_cursor: hasMore ? (page.at(-1)?.ts ?? '') : '' },
     };
+  },
+
+  'conversations.open'({ users, platform }, args) {
+    const user = users.find(({ id }) => id === args.users);
+    if (user === undefined) return failed('user_not_found');
+    return { ok: true, channel: { id: platform.openDirect(user.id) } };
+  },
+
+  'users.lookupByEmail'({ users, team }, args) {
+    const user = users.find(({ email }) => email !== undefined && email === args.email);
+    if (user === undefined) return failed('users_not_found');
+    const { id, name, email } = user;
+    return { ok: true, user: { id, team_id: team, name, profile: { email: email ?? '' } } };
   },
 
   'users.info'({ users, team }, args) {
@@ -115,6 +136,10 @@ export const WEB_API_METHODS: Readonly<Record<string, Method>> = {
     };
   },
 };
+
+/** The chat that a call names: the channel, or a direct message that was opened; null for any other. */
+const chatOf = ({ channel, platform }: Workspace, args: Readonly<Record<string, unknown>>): string | null =>
+  args.channel === channel || platform.isDirect(args.channel) ? String(args.channel) : null;
 
 /** A message as callbacks and histories carry it. */
 export function messageAsSlackTells(message: SlackMessage, { team, appId }: Workspace): JsonObject {

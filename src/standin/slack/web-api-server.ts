@@ -4,7 +4,7 @@ import type { FaultQueue } from './faults.ts';
 import { WEB_API_METHODS, type Workspace } from './web-api-methods.ts';
 
 const LONGEST_BODY_BYTES = 2 ** 20;
-const SCOPES = 'chat:write,channels:history,groups:history';
+const SCOPES = 'chat:write,channels:history,groups:history,im:write,im:history,users:read,users:read.email';
 
 /** The Web API over HTTP: `POST /api/<method>`, a form or JSON, with the bot's bearer token. */
 export function createWebApiServer(input: {
