@@ -1,0 +1,58 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { WANG_FANG } from '../../src/demo/cast.ts';
+import { startDemoWorld } from '../../src/demo/demo-world.ts';
+import { LOCALES, type Locale } from '../../src/locale.ts';
+import { packageRoot } from '../../src/package-root.ts';
+import { launchPictureBrowser, PICTURE_ORIGIN, servePictureFiles } from './picture-browser.ts';
+import { PICTURE_POLICIES, playScenes, type Scene } from './scenes.ts';
+
+const SHEET_WIDTH = 2022;
+
+/**
+ * Brings real requests through the real service into every state and takes pictures of the cards as the stand-ins of
+ * both chats draw them: one sheet for each platform and language, in `docs/images/` or the folder that is named.
+ */
+async function takePictures(folder: string, colorScheme: 'light' | 'dark'): Promise<void> {
+  const browser = await launchPictureBrowser();
+  try {
+    // One page for all: this browser is one process, which ends with its page.
+    const page = await browser.newPage({ viewport: { width: SHEET_WIDTH, height: 900 }, colorScheme });
+    await servePictureFiles(page);
+    await mkdir(folder, { recursive: true });
+    for (const locale of LOCALES) {
+      const world = await startDemoWorld({
+        locale,
+        hastyDeadline: '5s',
+        realModel: null,
+        policies: PICTURE_POLICIES,
+      });
+      const scenes = await playScenes(world).finally(() => world.stop());
+      for (const platform of ['feishu', 'slack'] as const) {
+        const path = join(folder, `cards-${platform}.${locale}.png`);
+        await takeSheet({ page, platform, locale, scenes, path });
+        console.log(path);
+      }
+    }
+  } finally {
+    await browser.close();
+  }
+}
+
+async function takeSheet(input: {
+  readonly page: Page;
+  readonly platform: 'feishu' | 'slack';
+  readonly locale: Locale;
+  readonly scenes: readonly Scene[];
+  readonly path: string;
+}): Promise<void> {
+  const { page, path, ...sheet } = input;
+  await page.goto(`${PICTURE_ORIGIN}/sheet.html`);
+  await page.waitForFunction('typeof window.drawSheet === "function"');
+  await page.evaluate(`window.drawSheet(${JSON.stringify({ ...sheet, person: WANG_FANG })})`);
+  await page.screenshot({ path, fullPage: true });
+}
+
+const [folder = join(packageRoot, 'docs/images'), scheme] = process.argv.slice(2);
+await takePictures(folder, scheme === 'dark' ? 'dark' : 'light');
