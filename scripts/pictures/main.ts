@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { WANG_FANG } from '../../src/demo/cast.ts';
@@ -7,8 +7,10 @@ import { LOCALES, type Locale } from '../../src/locale.ts';
 import { packageRoot } from '../../src/package-root.ts';
 import { launchPictureBrowser, PICTURE_ORIGIN, servePictureFiles } from './picture-browser.ts';
 import { PICTURE_POLICIES, playScenes, type Scene } from './scenes.ts';
+import { smallerPng } from './smaller-png.ts';
 
-const SHEET_WIDTH = 2022;
+/** Four cards side by side (`sheet.css`). */
+const SHEET_WIDTH = 1650;
 
 /**
  * Brings real requests through the real service into every state and takes pictures of the cards as the stand-ins of
@@ -18,7 +20,8 @@ async function takePictures(folder: string, colorScheme: 'light' | 'dark'): Prom
   const browser = await launchPictureBrowser();
   try {
     // One page for all: this browser is one process, which ends with its page.
-    const page = await browser.newPage({ viewport: { width: SHEET_WIDTH, height: 900 }, colorScheme });
+    const viewport = { width: SHEET_WIDTH, height: 900 };
+    const page = await browser.newPage({ viewport, deviceScaleFactor: 1.5, colorScheme });
     await servePictureFiles(page);
     await mkdir(folder, { recursive: true });
     for (const locale of LOCALES) {
@@ -51,7 +54,7 @@ async function takeSheet(input: {
   await page.goto(`${PICTURE_ORIGIN}/sheet.html`);
   await page.waitForFunction('typeof window.drawSheet === "function"');
   await page.evaluate(`window.drawSheet(${JSON.stringify({ ...sheet, person: WANG_FANG })})`);
-  await page.screenshot({ path, fullPage: true });
+  await writeFile(path, smallerPng(await page.screenshot({ fullPage: true })));
 }
 
 const [folder = join(packageRoot, 'docs/images'), scheme] = process.argv.slice(2);
