@@ -54,10 +54,16 @@ export function cardOutcome(request: ConfirmationRequest, style: FactStyle): rea
   return [
     ...executionOf(request, style),
     resultOf(request, texts),
-    ...(decision.reason === null ? [] : [fact(texts.outcome.reason, quoted(decision.reason, texts))]),
+    ...(decision.reason === null
+      ? []
+      : [fact(texts.outcome.reason, reasonOf(decision.reason, request, texts))]),
     fact(texts.outcome.at, zonedTime(decision.at, timeZone)),
   ];
 }
+
+/** A person's words as theirs; a code of ours as what it means, with what to do. */
+const reasonOf = (reason: string, { status }: ClosedConfirmationRequest, texts: CardTexts): string =>
+  (status === 'undeliverable' ? texts.undeliverableReasons[reason] : undefined) ?? quoted(reason, texts);
 
 function resultOf(request: ClosedConfirmationRequest, texts: CardTexts): CardFact {
   const { outcome, results } = texts;

@@ -2,6 +2,7 @@ import type { CardState } from '../channel/card.ts';
 import type { Locale } from '../locale.ts';
 import type { ReasonMode } from '../verdict.ts';
 import type { RevocationDetail } from './confirmation-request.ts';
+import { UNDELIVERABLE_TEXTS, type UndeliverableTexts } from './undeliverable-texts.ts';
 
 /** Every word that a card says by itself. Names, amounts and reasons are put in already made visible. */
 export interface CardTexts {
@@ -79,6 +80,7 @@ export interface CardTexts {
     readonly lapsed: string;
     readonly revoked: (why: string) => string;
   };
+  readonly undeliverableReasons: UndeliverableTexts;
   /** Who says what became of it; our own executor needs no word. */
   readonly sources: Readonly<Record<'executor' | 'agent' | 'settlement' | 'timeout', string>>;
   readonly revocations: Readonly<Record<RevocationDetail, string>>;
@@ -171,6 +173,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       lapsed: '逾期没有执行，批准已失效',
       revoked: (why) => `没有执行：${why}`,
     },
+    undeliverableReasons: UNDELIVERABLE_TEXTS['zh-CN'],
     sources: { executor: '', agent: '（代理报告）', settlement: '（人工核实）', timeout: '（超时推定）' },
     revocations: {
       tool_changed: '批准之后工具定义变了',
@@ -266,6 +269,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       lapsed: 'Did not run in time; the approval is void',
       revoked: (why) => `Did not run: ${why}`,
     },
+    undeliverableReasons: UNDELIVERABLE_TEXTS['en-US'],
     sources: {
       executor: '',
       agent: ' (reported by the agent)',

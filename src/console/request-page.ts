@@ -4,7 +4,11 @@ import { argumentText } from '../confirmation/argument-text.ts';
 import { cardFacts, cardOutcome, cardReferences, freezeWarning } from '../confirmation/card-facts.ts';
 import { cardOf, cardStateOf } from '../confirmation/card-of.ts';
 import { CARD_TEXTS, type CardTexts } from '../confirmation/card-texts.ts';
-import type { ConfirmationRequest, PersonRef } from '../confirmation/confirmation-request.ts';
+import type {
+  ClosedConfirmationRequest,
+  ConfirmationRequest,
+  PersonRef,
+} from '../confirmation/confirmation-request.ts';
 import type { DeliveryRecord } from '../confirmation/delivery-record.ts';
 import type { Freeze } from '../confirmation/freeze.ts';
 import { leavesOf } from '../confirmation/json-pointer.ts';
@@ -119,14 +123,14 @@ function argumentList({ request, locale }: RequestPageInput, texts: ConsoleTexts
 
 /** As on the card, but reason and detail are not cut here. */
 function outcomeList(
-  request: ConfirmationRequest & { readonly status: Exclude<ConfirmationRequest['status'], 'pending'> },
+  request: ClosedConfirmationRequest,
   { locale, timeZone }: RequestPageInput,
   time: Time,
 ): Html {
   const cardTexts = CARD_TEXTS[locale];
   const texts = CONSOLE_TEXTS[locale];
   const full = new Map<string, string | null>([
-    [cardTexts.outcome.reason, request.decision.reason],
+    [cardTexts.outcome.reason, wordsOf(request, cardTexts)],
     ...executionWords(request, cardTexts),
   ]);
   return html`<dl>
@@ -137,6 +141,12 @@ ${cardOutcome(request, { texts: cardTexts, timeZone }).map(({ label, value }) =>
 ${request.status === 'approved' && field(texts.fields.executeBy, time(request.execution.executeBy))}
 </dl>`;
 }
+
+/** What was said of a decision; null where it is a code, which the card explains in full. */
+const wordsOf = ({ status, decision }: ClosedConfirmationRequest, texts: CardTexts): string | null =>
+  status === 'undeliverable' && texts.undeliverableReasons[decision.reason ?? ''] !== undefined
+    ? null
+    : decision.reason;
 
 /** What was said of an execution, by the label under which the card shows a part of it. */
 function executionWords(request: ConfirmationRequest, { outcome }: CardTexts): [string, string | null][] {
