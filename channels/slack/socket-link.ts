@@ -1,5 +1,6 @@
 import WebSocket, { type RawData } from 'ws';
 import { z } from 'zod';
+import { assertNever } from '../../src/assert-never.ts';
 import { boundedCall } from '../../src/channel/bounded-call.ts';
 import type { Link, LinkEnd, OpenedLink } from '../../src/channel/connection-supervisor.ts';
 import type { Clock } from '../../src/clock.ts';
@@ -61,6 +62,7 @@ class Connection implements SocketLink {
   readonly #underWay = new Set<Promise<void>>();
   #settleOpened: (opened: OpenedLink<SocketLink>) => void = () => {};
   #settleOver: (end: LinkEnd) => void = () => {};
+  #greeted = false;
   #heard = true;
   #cancelPing: () => void = () => {};
   #closing: Promise<void> | null = null;
@@ -125,23 +127,36 @@ class Connection implements SocketLink {
     const frame = isBinary ? ({ type: 'unreadable' } as const) : readFrame(data.toString());
     switch (frame.type) {
       case 'hello':
-        return this.#greet(frame.appId);
+        this.#greet(frame.appId);
+        break;
       case 'disconnect':
-        return this.#settleOver({ reason: `Slack asked for it: ${frame.reason}`, stillCarries: true });
+        this.#bidFarewell(`Slack asked for it: ${frame.reason}`);
+        break;
       case 'envelope':
-        return this.#take(frame);
+        this.#take(frame);
+        break;
       case 'unreadable':
-        return;
+        break;
+      default:
+        assertNever(frame);
     }
   }
 
   #greet(appId: string | null): void {
     const { appId: expected } = this.#options;
     if (!this.isOpen) return;
-    if (expected !== '' && appId !== null && appId !== expected)
-      return this.#fail(`the app token belongs to ${printable(appId)}, not to ${expected}`);
+    if (expected !== '' && appId !== null && appId !== expected) {
+      this.#fail(`the app token belongs to ${printable(appId)}, not to ${expected}`);
+      return;
+    }
+    this.#greeted = true;
     this.#settleOpened({ kind: 'open', link: this });
     this.#schedulePing();
+  }
+
+  #bidFarewell(reason: string): void {
+    if (this.#greeted) this.#settleOver({ reason, stillCarries: true });
+    else this.#fail(reason);
   }
 
   #take(envelope: SocketEnvelope): void {
@@ -157,7 +172,10 @@ class Connection implements SocketLink {
   #schedulePing(): void {
     this.#cancelPing();
     this.#cancelPing = this.#options.clock.setTimer(PING_EVERY_MS, () => {
-      if (!this.#heard) return this.#fail('nothing came back over the connection any more');
+      if (!this.#heard) {
+        this.#fail('nothing came back over the connection any more');
+        return;
+      }
       this.#heard = false;
       if (this.isOpen) this.#socket.ping(() => {});
       this.#schedulePing();

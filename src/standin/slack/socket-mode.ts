@@ -48,6 +48,7 @@ export class SocketModeServer implements SlackSockets {
   readonly #upgrades = new WebSocketServer({ noServer: true });
   readonly #tickets = new Set<string>();
   readonly #connections = new Set<Connection>();
+  readonly #upgraded = new Set<Socket>();
   #port = 0;
   #turn = 0;
   #refusals = 0;
@@ -94,11 +95,13 @@ export class SocketModeServer implements SlackSockets {
   }
 
   stop(): void {
-    for (const connection of this.#connections) connection.cut();
+    for (const socket of this.#upgraded) socket.destroy();
   }
 
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
     socket.on('error', () => {});
+    this.#upgraded.add(socket);
+    socket.once('close', () => this.#upgraded.delete(socket));
     const ticket = new URL(request.url ?? '/', 'http://127.0.0.1').searchParams.get('ticket') ?? '';
     const known = this.#tickets.delete(ticket);
     if (!known || this.#refusals > 0) {
