@@ -31,7 +31,7 @@ export interface Interactions {
   closeModal(user: string): void;
   /** Sends any payload the way the app takes them, signed where that is HTTP: for callbacks no client would produce. */
   deliver(payload: unknown): Promise<CallbackResult>;
-  /** The last callback again, byte for byte, with its old timestamp. */
+  /** The last callback again, byte for byte, with its old timestamp; over sockets the same payload in a new envelope. */
   replay(callback?: SignedCallback): Promise<CallbackResult>;
   lastCallback(): SignedCallback | null;
 }
@@ -40,15 +40,17 @@ export function createInteractions(input: {
   readonly workspace: Workspace;
   readonly signingSecret: string;
   readonly callbackUrl: () => string;
-  /** Where the app takes its callbacks over sockets; then nothing is signed, and there is nothing to replay. */
+  /** Where the app takes its callbacks over sockets; then nothing is signed. */
   readonly sockets: SocketModeServer | null;
   readonly clock: Clock;
 }): Interactions {
   const { workspace, signingSecret, callbackUrl, sockets, clock } = input;
   const { platform } = workspace;
   let last: SignedCallback | null = null;
+  let lastPayload: unknown = null;
 
   const deliver = (payload: unknown): Promise<CallbackResult> => {
+    lastPayload = payload;
     if (sockets) return sockets.deliver(payload);
     last = signCallback({ payload, signingSecret, nowMs: clock.now() });
     return sendCallback(callbackUrl(), last);
@@ -58,6 +60,7 @@ export function createInteractions(input: {
     deliver,
     lastCallback: () => last,
     replay(callback = last ?? undefined) {
+      if (sockets && lastPayload !== null) return sockets.deliver(lastPayload);
       if (callback === undefined) throw new Error('There was no callback yet.');
       return sendCallback(callbackUrl(), callback);
     },

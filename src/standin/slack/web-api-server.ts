@@ -28,7 +28,7 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const method = /^\/api\/([a-z]+\.[A-Za-z]+)$/.exec(request.url ?? '')?.[1];
+  const method = /^\/api\/([a-z]+(?:\.[A-Za-z]+)+)$/.exec(request.url ?? '')?.[1];
   if (request.method !== 'POST' || method === undefined) {
     response.writeHead(404).end();
     return;
