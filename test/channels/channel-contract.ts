@@ -424,6 +424,17 @@ export function channelContract(input: {
           throw new Error('this rig does not connect');
         return { ...rig.wayIn, connection };
       };
+      const whileTimePasses = async <Value>(work: Promise<Value>): Promise<Value> => {
+        let settled = false;
+        const done = work.finally(() => {
+          settled = true;
+        });
+        await until(() => {
+          if (!settled) rig.clock.advance(50);
+          return settled;
+        });
+        return done;
+      };
       /** Lets the back-off pass until every connection stands again. */
       const recovered = async () => {
         const { connection } = connected();
@@ -439,7 +450,11 @@ export function channelContract(input: {
       /** A tap on a fresh card gets through and is answered. */
       const expectTapsToArrive = async () => {
         const { messageId } = await sendCard();
-        await until(async () => (await connected().press({ messageId, action: 'approve' })) === 'answered');
+        // The platform may still think that a dead connection stands, and lose a tap or two to it.
+        await until(
+          async () =>
+            (await whileTimePasses(connected().press({ messageId, action: 'approve' }))) === 'answered',
+        );
       };
 
       it('stands twice at least, and says so', () => {
@@ -492,10 +507,7 @@ export function channelContract(input: {
         const stopped = rig.channel.stop();
         release();
         expect(await pressed).toBe('answered');
-        await until(async () => {
-          rig.clock.advance(50);
-          return Promise.race([stopped.then(() => true), new Promise((resolve) => setTimeout(resolve, 10))]);
-        });
+        await whileTimePasses(stopped);
         expect(connection.status().open).toBe(0);
         expect(await press({ messageId, action: 'approve' })).toBe('error');
       });
