@@ -11,6 +11,8 @@ import type { CallbackResult } from './send-callback.ts';
 export interface SlackSockets {
   /** Those that stand, oldest first. */
   connections(): readonly SlackConnection[];
+  /** The envelopes that the app has answered so far, over whichever connection. */
+  answered(): readonly string[];
   /** The next so many connections are refused at their upgrade. */
   refuseUpgrades(count: number): void;
   /** The next so many connections are accepted and hear nothing, not even `hello`. */
@@ -49,6 +51,7 @@ export class SocketModeServer implements SlackSockets {
   readonly #tickets = new Set<string>();
   readonly #connections = new Set<Connection>();
   readonly #upgraded = new Set<Socket>();
+  readonly #answered: string[] = [];
   #port = 0;
   #turn = 0;
   #refusals = 0;
@@ -76,6 +79,10 @@ export class SocketModeServer implements SlackSockets {
 
   connections(): readonly SlackConnection[] {
     return [...this.#connections];
+  }
+
+  answered(): readonly string[] {
+    return [...this.#answered];
   }
 
   refuseUpgrades(count: number): void {
@@ -113,7 +120,8 @@ export class SocketModeServer implements SlackSockets {
   }
 
   #accept(webSocket: WebSocket, socket: Socket): void {
-    const connection = new Connection(webSocket, socket, this.#options.clock);
+    const answered = (envelopeId: string) => void this.#answered.push(envelopeId);
+    const connection = new Connection({ webSocket, socket, answered, clock: this.#options.clock });
     if (this.#silences > 0) {
       this.#silences -= 1;
       return;
@@ -156,14 +164,22 @@ class Connection implements SlackConnection {
   readonly #waiting = new Map<string, (payload: Record<string, unknown> | undefined) => void>();
   leaving = false;
 
-  constructor(webSocket: WebSocket, socket: Socket, clock: Clock) {
+  constructor(input: {
+    readonly webSocket: WebSocket;
+    readonly socket: Socket;
+    readonly clock: Clock;
+    readonly answered: (envelopeId: string) => void;
+  }) {
+    const { webSocket, socket, clock, answered } = input;
     this.#webSocket = webSocket;
     this.#socket = socket;
     this.#clock = clock;
     webSocket.on('error', () => {});
     webSocket.on('message', (data) => {
       const answer = acknowledgement.safeParse(parsed(data.toString())).data;
-      if (answer) this.#waiting.get(answer.envelope_id)?.(answer.payload);
+      if (answer === undefined) return;
+      answered(answer.envelope_id);
+      this.#waiting.get(answer.envelope_id)?.(answer.payload);
     });
   }
 
