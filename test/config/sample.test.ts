@@ -78,7 +78,7 @@ describe('the sample configuration', () => {
     });
     expect(faulty).toMatchObject({
       kind: 'faulty',
-      faults: [{ path: 'channels[1].appToken', message: expect.stringContaining('app-level token') }],
+      faults: [{ path: 'channels[1].appToken', message: expect.stringContaining('SLACK_APP_TOKEN') }],
     });
   });
 
