@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import type { AuditRecorder } from '../audit/audit-event.ts';
 import { boundedCall } from '../channel/bounded-call.ts';
 import type { Notice } from '../channel/card.ts';
 import type { Channel } from '../channel/channel.ts';
@@ -13,6 +12,7 @@ import { CARD_TEXTS } from './card-texts.ts';
 import type { ConfirmationRequest } from './confirmation-request.ts';
 import type { ConfirmationService } from './confirmation-service.ts';
 import { NOTICES, noticeOf, REASON_DIALOG } from './notices.ts';
+import type { RefusalRecorder } from './refused-attempt.ts';
 import { resolveVoter } from './resolve-voter.ts';
 import { revokeNoticeOf } from './revoke-notices.ts';
 import type { Roster, RosterPerson } from './roster.ts';
@@ -35,7 +35,7 @@ export interface TapHandlerPorts {
   readonly confirmations: Pick<ConfirmationService, 'decide' | 'revoke'>;
   readonly deliveries: TapDeliveries;
   readonly roster: Pick<Roster, 'personOf' | 'isResolvable'>;
-  readonly audit: AuditRecorder;
+  readonly refusals: RefusalRecorder;
   readonly clock: Clock;
   readonly logger: Logger;
   /** IANA name, for the times in notices. */
@@ -82,7 +82,7 @@ async function answerTap(
   const match = await matchTap({ channel, event, deliveries: ports.deliveries });
   const { delivery } = match;
   const refuse = async (refusal: TapRefusal, { person }: Voter): Promise<CallbackReply> => {
-    await ports.audit.record(refusedTap({ refusal, channel, event, delivery, person }));
+    await ports.refusals.record(refusedTap({ refusal, channel, event, delivery, person }));
     return told(refusal.notice);
   };
 

@@ -13,11 +13,11 @@ import { createCardSource } from '../../src/confirmation/create-card-source.ts';
 import { createTapHandler } from '../../src/confirmation/handle-tap.ts';
 import { createRoster } from '../../src/confirmation/roster.ts';
 import { closeUndeliverable } from '../../src/confirmation/undeliverable.ts';
-import { createAuditRecorder } from '../../src/db/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createDeliveryOutbox } from '../../src/db/delivery-outbox-store.ts';
 import { createTapDeliveries, deliveriesOf } from '../../src/db/delivery-store.ts';
 import { FreezeStore } from '../../src/db/freeze-store.ts';
+import { createRefusalStore } from '../../src/db/refusal-store.ts';
 import { type ConfirmationId, channelId } from '../../src/ids.ts';
 import { type FeishuStandin, startFeishuStandin } from '../../src/standin/feishu/start-feishu-standin.ts';
 import { type SlackStandin, startSlackStandin } from '../../src/standin/slack/start-slack-standin.ts';
@@ -67,7 +67,7 @@ describe('a card in Slack and in Feishu', () => {
       confirmations: core.service,
       deliveries: createTapDeliveries(database),
       roster: createRoster(PEOPLE),
-      audit: createAuditRecorder(database),
+      refusals: createRefusalStore(database),
       clock: systemClock,
       logger,
       timeZone: 'Asia/Shanghai',
