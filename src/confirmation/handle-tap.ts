@@ -5,6 +5,7 @@ import type { Channel } from '../channel/channel.ts';
 import { cutText } from '../channel/cut-text.ts';
 import type { CallbackReply, TapEvent } from '../channel/inbound-event.ts';
 import type { Clock } from '../clock.ts';
+import type { Locale } from '../locale.ts';
 import type { Verdict } from '../verdict.ts';
 import { ActorDirectory } from './actor-directory.ts';
 import { cardLines } from './card-lines.ts';
@@ -149,13 +150,16 @@ async function vote(
     confirmation: delivery.confirmationId,
     token: event.token,
     ...REASON_DIALOG[verdict],
-    recap: recapOf(outcome.request, channel),
+    recap: {
+      'zh-CN': recapOf(outcome.request, 'zh-CN'),
+      'en-US': recapOf(outcome.request, 'en-US'),
+    },
     failure: NOTICES.reasonNotAsked,
   };
 }
 
 /** What decides, and the code by which two people see that they mean the same request. */
-function recapOf(request: ConfirmationRequest, { locale }: Channel): readonly string[] {
+function recapOf(request: ConfirmationRequest, locale: Locale): readonly string[] {
   const texts = CARD_TEXTS[locale];
   const { lines } = cardLines(request.args, request.decisiveFields, texts);
   const decisive = lines.filter((line) => line.decisive);

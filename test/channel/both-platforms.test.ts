@@ -198,7 +198,7 @@ describe('a card in Slack and in Feishu', () => {
     expect(first).toMatchObject({ kind: 'toast', type: 'success' });
     await bothSay(id, '1/2 (li.wei ✓)');
     expect((await tapInSlack(id, 'U0WANGFANG', 'approve')).status).toBe(200);
-    await bothSay(id, 'Approved, not run yet');
+    await bothSay(id, 'Approved, waiting to run');
     expect(slack.ephemeralsOf('U0WANGFANG').at(-1)?.text).toContain('Approved.');
     expect(feishu.buttons(feishuCard(id)[0]?.messageId ?? '').filter(({ url }) => url === null)).toEqual([]);
     expect(await core.service.get(id)).toMatchObject({

@@ -212,7 +212,7 @@ async function openModal(channel: Channel, event: TapEvent): Promise<void> {
     label: text,
     submit: text,
     cancel: text,
-    recap: [],
+    recap: { 'zh-CN': [], 'en-US': [] },
     failure: { level: 'error', text },
   });
   await afterwards?.();
