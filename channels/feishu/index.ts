@@ -12,8 +12,10 @@ import type { ChannelInput, ChannelKind } from '../../src/channel/channel-kind.t
 import { withConnections } from '../../src/channel/inbound-connection.ts';
 import type { CallbackReply } from '../../src/channel/inbound-event.ts';
 import type { Locale } from '../../src/locale.ts';
+import { feishuAdvice } from './advice.ts';
 import { createFeishuClient } from './client.ts';
 import { type FeishuSettings, feishuIdentity, feishuSettings } from './config.ts';
+import { diagnoseFeishu } from './diagnose.ts';
 import { resolveMember } from './directory.ts';
 import { FeishuLongConnection } from './long-connection.ts';
 import { parseCallback } from './parse.ts';
@@ -139,6 +141,9 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
     },
 
     update: changeCard,
+
+    diagnose: (input) => diagnoseFeishu({ ...input, settings, client, clock, connection }),
+    advise: feishuAdvice,
 
     async remind({ id, messageId, text, signal }): Promise<SendOutcome> {
       if (!MESSAGE_ID.test(messageId)) return { kind: 'refused', error: 'not a Feishu message id' };

@@ -14,8 +14,10 @@ import type {
   UpdateOutcome,
 } from '../../src/channel/channel.ts';
 import type { ChannelInput, ChannelKind } from '../../src/channel/channel-kind.ts';
+import type { ChannelFinding, DiagnosisInput } from '../../src/channel/diagnosis.ts';
 import { withConnections } from '../../src/channel/inbound-connection.ts';
 import type { CallbackReply, ChannelActor, TapEvent } from '../../src/channel/inbound-event.ts';
+import { slackAdvice } from './advice.ts';
 import {
   createSlackClient,
   type SlackClient,
@@ -25,8 +27,10 @@ import {
   toUpdateOutcome,
 } from './client.ts';
 import { SLACK_ID, type SlackSettings, slackIdentity, slackSettings } from './config.ts';
+import { diagnoseSlack } from './diagnose.ts';
 import { type OpenedChat, openDirectMessage } from './direct-message.ts';
 import { resolveMember } from './directory.ts';
+import { slackManifest } from './manifest.ts';
 import { parseCallback } from './parse.ts';
 import { createPersonLocales, type PersonLocales } from './person-locale.ts';
 import { remindInThread } from './remind.ts';
@@ -46,6 +50,7 @@ export const slackChannelKind: ChannelKind<SlackSettings> = {
     settings.mode === 'socket' ? settings.appToken : settings.signingSecret,
   ],
   create: (input) => new SlackChannel(input),
+  manifest: slackManifest,
 };
 
 const CHECK_EVERY_MS = 60_000;
@@ -177,6 +182,19 @@ class SlackChannel implements Channel {
     const { chat } = opened;
     return remindInThread({ reminder, chat, client: this.#client, locale: this.locale });
   }
+
+  diagnose(input: DiagnosisInput): AsyncIterable<ChannelFinding> {
+    const { settings, clock } = this.#input;
+    return diagnoseSlack({
+      ...input,
+      settings,
+      clock,
+      client: this.#client,
+      connection: this.connection ?? null,
+    });
+  }
+
+  advise = slackAdvice;
 
   /** The channel, or the direct message with one person. */
   async #chatOf({ direct, signal }: Pick<OutgoingReminder, 'direct' | 'signal'>): Promise<OpenedChat> {

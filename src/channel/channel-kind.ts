@@ -26,6 +26,11 @@ export interface ChannelKind<Settings> {
   /** Every secret in the settings, for redaction. */
   secrets(settings: Settings): readonly string[];
   create(input: ChannelInput<Settings>): Channel;
+  /**
+   * What the platform's console makes a ready app from, as text; absent where it takes no such thing. `callbackUrl` is
+   * null for an app that connects by itself.
+   */
+  manifest?(input: { readonly name: string; readonly callbackUrl: string | null }): string;
 }
 
 export interface ChannelInput<Settings> {

@@ -1,6 +1,7 @@
 import type { ChannelId, ConfirmationId, DeliveryId } from '../ids.ts';
-import type { Locale } from '../locale.ts';
+import type { Locale, LocalizedText } from '../locale.ts';
 import type { Card, RenderedCard } from './card.ts';
+import type { ChannelFinding, DiagnosisInput } from './diagnosis.ts';
 import type { InboundConnection } from './inbound-connection.ts';
 import type { CallbackReply, ChannelActor, InboundEvent, TapEvent } from './inbound-event.ts';
 
@@ -63,6 +64,14 @@ export interface Channel {
    * note, and again only after `retry`. Where a channel lacks this, the changed card has to do.
    */
   remind?(reminder: OutgoingReminder): Promise<SendOutcome>;
+
+  /**
+   * Checks step by step what an operator had to set up, and says what to do about each fault. Called on a channel that
+   * was not started; posts nothing and changes nothing.
+   */
+  diagnose?(input: DiagnosisInput): AsyncIterable<ChannelFinding>;
+  /** What an operator does about an error of `send`, `update` or `remind`; null where there is nothing to say. */
+  advise?(error: string): LocalizedText | null;
 }
 
 export interface OutgoingReminder {

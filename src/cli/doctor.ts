@@ -1,104 +1,123 @@
 import { pino } from 'pino';
 import type { Channel } from '../channel/channel.ts';
-import { systemClock } from '../clock.ts';
+import { type ChannelFinding, failed, passed, verbatim } from '../channel/diagnosis.ts';
 import type { Config } from '../config/config.ts';
 import { auditOwnershipWarning, checkAuditOwnership } from '../db/audit-ownership.ts';
 import { pendingMigrations } from '../db/migrate.ts';
 import { openDatabase } from '../db/open-database.ts';
-import type { LocalizedText } from '../locale.ts';
-import { CHANNEL_KINDS } from '../main.ts';
+import type { Locale, LocalizedText } from '../locale.ts';
+import { createChannel } from './create-channel.ts';
+import { sendTrialCard } from './send-trial-card.ts';
 import { withConfig } from './with-config.ts';
 
-/** How long a channel may take to tell whether its credentials work. */
-const CHANNEL_TIMEOUT_MS = 15_000;
+/** How long the check of one channel may take. */
+const CHANNEL_TIMEOUT_MS = 60_000;
 
-interface Finding {
-  readonly ok: boolean;
-  readonly text: string;
-}
-
-/** `countersign doctor`: the configuration, the database and each channel's credentials, one line each; 0 when all are well. */
-export const doctor = ({ configFile }: { readonly configFile: string }): Promise<number> =>
+/**
+ * `countersign doctor`: the configuration, the database, and each channel step by step, a line each and what to do
+ * about it below; 0 when nothing failed. `send` also posts a card into each chat and changes it.
+ */
+export const doctor = ({
+  configFile,
+  send = false,
+}: {
+  readonly configFile: string;
+  readonly send?: boolean;
+}): Promise<number> =>
   withConfig(configFile, async (config) => {
-    const say = ({ ok, text }: Finding) => console.log(`${ok ? '✓' : '✗'} ${text}`);
-    const findings: Finding[] = [];
-    const report = (finding: Finding) => {
-      findings.push(finding);
-      say(finding);
+    let healthy = true;
+    const report = ({ state, text, advice }: ChannelFinding, about = '') => {
+      healthy &&= state !== 'failed';
+      console.log(`${MARKS[state]} ${about}${text[config.locale]}`);
+      if (advice) console.log(`  → ${advice[config.locale]}`);
     };
-    report({ ok: true, text: TEXTS.config[config.locale] });
+    report(passed(TEXTS.config));
     for (const finding of await checkDatabase(config)) report(finding);
-    for (const channel of config.channels) {
-      for (const finding of await checkChannel(config, channel)) report(finding);
+    for (const entry of config.channels) {
+      const about = `${TEXTS.channel[config.locale]} ${entry.id}: `;
+      for await (const finding of checkChannel(config, entry, send)) report(finding, about);
     }
-    return findings.every(({ ok }) => ok) ? 0 : 1;
+    return healthy ? 0 : 1;
   });
 
-async function checkDatabase(config: Config): Promise<Finding[]> {
+const MARKS = { ok: '✓', failed: '✗', skipped: '–' } as const;
+
+async function checkDatabase(config: Config): Promise<ChannelFinding[]> {
   const where = config.database === null ? config.dataDir : 'PostgreSQL';
+  const named = (state: LocalizedText) =>
+    both((locale) => `${TEXTS.database[locale]} (${where}): ${state[locale]}`);
   try {
     const database = await openDatabase(config, () => {});
     try {
       const pending = await pendingMigrations(database).catch(() => null);
-      const state = pending === null || pending.length > 0 ? TEXTS.migrates : TEXTS.migrated;
-      const warning =
-        pending?.length === 0
-          ? auditOwnershipWarning(await checkAuditOwnership(database), config.locale)
-          : null;
+      const migrated = pending !== null && pending.length === 0;
+      const ownership = migrated ? await checkAuditOwnership(database) : null;
+      const warning = ownership && auditOwnershipWarning(ownership, config.locale);
       return [
-        { ok: true, text: `${TEXTS.database[config.locale]} (${where}): ${state[config.locale]}` },
-        ...(warning === null ? [] : [{ ok: true, text: warning }]),
+        passed(named(migrated ? TEXTS.migrated : TEXTS.migrates)),
+        ...(warning ? [passed(verbatim(warning))] : []),
       ];
     } finally {
       await database.close();
     }
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return [{ ok: false, text: `${TEXTS.database[config.locale]} (${where}): ${message}` }];
+    return [failed(named(verbatim(messageOf(error))), TEXTS.databaseAdvice)];
   }
 }
 
-async function checkChannel(config: Config, entry: Config['channels'][number]): Promise<Finding[]> {
-  const kind = CHANNEL_KINDS.find((known) => known.kind === entry.kind);
-  const name = `${TEXTS.channel[config.locale]} ${entry.id}`;
-  if (!kind) return [{ ok: false, text: `${name}: ${entry.kind}` }];
-  const channel: Channel = kind.create({
-    id: entry.id,
-    settings: entry.settings,
-    locale: config.locale,
-    clock: systemClock,
-    logger: pino({ level: 'silent' }),
-  });
+/** Opens no connection to a chat: it would take taps away from a service that runs. */
+async function* checkChannel(
+  config: Config,
+  entry: Config['channels'][number],
+  send: boolean,
+): AsyncIterable<ChannelFinding> {
+  const channel = createChannel(config, entry, pino({ level: 'silent' }));
+  const signal = AbortSignal.timeout(CHANNEL_TIMEOUT_MS);
   try {
-    await channel.start();
-    const deadline = Date.now() + CHANNEL_TIMEOUT_MS;
-    while (!channel.health().ready && Date.now() < deadline) {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    const { ready, detail } = channel.health();
-    return [{ ok: ready, text: `${name}: ${detail}` }, await checkWayIn(config, channel, name)];
+    yield* channel.diagnose?.({
+      callbackUrl: callbackUrlOf(config, channel),
+      needs: needsOf(config, channel),
+      signal,
+    }) ?? [];
+    if (send) yield* sendTrialCard({ channel, config, signal });
   } catch (error) {
-    return [{ ok: false, text: `${name}: ${error instanceof Error ? error.message : String(error)}` }];
+    yield failed(verbatim(messageOf(error)), null);
   } finally {
     await channel.stop();
   }
 }
 
-/** Where taps will come from. A connection is not opened: it would take taps away from a service that runs. */
-async function checkWayIn(config: Config, channel: Channel, name: string): Promise<Finding> {
-  if (channel.connection) {
-    const { ready, detail } = await channel.connection.check(AbortSignal.timeout(CHANNEL_TIMEOUT_MS));
-    return { ok: ready, text: `${name}: ${detail}` };
-  }
-  const base = config.publicUrl ?? `http://${config.listen.host}:${config.listen.port}`;
-  const address = `${base.replace(/\/$/, '')}/channels/${channel.id}/callback`;
-  return { ok: true, text: `${name}: ${TEXTS.callbacks[config.locale]} ${address}` };
+function callbackUrlOf({ publicUrl, listen }: Config, { id }: Channel): string {
+  const base = publicUrl ?? `http://${listen.host}:${listen.port}`;
+  return `${base.replace(/\/$/, '')}/channels/${id}/callback`;
 }
 
+function needsOf(config: Config, { id, kind, address }: Channel) {
+  const rules = [...config.policies, config.defaultPolicy, config.floor];
+  const identities = config.people.flatMap((person) => person.identities);
+  return {
+    direct: rules.some((rule) => rule?.channels.includes(id) && rule.notify !== 'group'),
+    directory: identities.some(
+      ({ provider, tenant, ids }) =>
+        (provider === address.provider || provider === kind) && tenant === address.tenant && 'email' in ids,
+    ),
+  };
+}
+
+const both = (textIn: (locale: Locale) => string): LocalizedText => ({
+  'zh-CN': textIn('zh-CN'),
+  'en-US': textIn('en-US'),
+});
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 const TEXTS = {
-  callbacks: { 'zh-CN': '回调地址', 'en-US': 'takes callbacks at' },
   config: { 'zh-CN': '配置正确', 'en-US': 'The configuration is right' },
   database: { 'zh-CN': '数据库', 'en-US': 'Database' },
+  databaseAdvice: {
+    'zh-CN': '检查 database（DATABASE_URL）或 dataDir；内嵌数据库被正在运行的服务占用时，先停止服务。',
+    'en-US':
+      'Check `database` (DATABASE_URL) or `dataDir`; where a running service holds the embedded database, stop it first.',
+  },
   migrated: { 'zh-CN': '可用，版本最新', 'en-US': 'answers, up to date' },
   migrates: { 'zh-CN': '可用，启动时会升级', 'en-US': 'answers; migrations run at the next start' },
   channel: { 'zh-CN': '渠道', 'en-US': 'Channel' },

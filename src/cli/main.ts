@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { packageRoot } from '../package-root.ts';
+import { addChannelCommands } from './add-channel-commands.ts';
 import { addFreezeCommands } from './add-freeze-commands.ts';
 import { addPolicyCommands } from './add-policy-commands.ts';
 import { CONFIG_OPTION } from './config-option.ts';
@@ -38,14 +39,16 @@ program
 
 program
   .command('doctor')
-  .description('check the configuration, the database and each channel, and say what to mend')
+  .description('check the configuration, the database and each channel step by step, and say what to mend')
+  .option('--send', 'also post a card without buttons into each chat, and change it')
   .option(...CONFIG_OPTION)
-  .action(async ({ config }: { config: string }) => {
+  .action(async ({ config, send }: { config: string; send?: boolean }) => {
     const { doctor } = await import('./doctor.ts');
-    process.exitCode = await doctor({ configFile: config });
+    process.exitCode = await doctor({ configFile: config, send: send ?? false });
   });
 
 addPolicyCommands(program);
+addChannelCommands(program);
 addFreezeCommands(program);
 
 const audit = program.command('audit').description('the record');

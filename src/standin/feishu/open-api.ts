@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Clock } from '../../clock.ts';
 import type { JsonObject } from '../../json.ts';
+import { appInformationRoutes } from './app-information.ts';
 import { checkCard } from './check-card.ts';
 import type { FaultQueue, StandinOperation } from './fault-queue.ts';
 import type { LongConnectionServer } from './long-connections.ts';
@@ -176,11 +177,7 @@ export function createOpenApi(input: {
   app.patch('/open-apis/im/v1/messages/:messageId', route('patch', patch));
   app.post('/open-apis/im/v1/messages/:messageId/reply', route('reply', reply));
   app.get('/open-apis/contact/v3/users/:userId', route('member', member));
-  app.get('/open-apis/bot/v3/info', async (request, response) => {
-    const bot = { activate_status: 2, app_name: 'Countersign', avatar_url: '', open_id: 'ou_bot' };
-    const { status, body } = unauthorized(request) ?? { status: 200, body: { code: 0, msg: 'ok', bot } };
-    return response.status(status).send(body);
-  });
+  appInformationRoutes(app, options, unauthorized);
   return { app, revokeTokens: () => tokens.clear(), tokensIssued: () => issued };
 }
 

@@ -11,6 +11,8 @@ export interface FeishuStandinOptions {
   /** `oc_…`, the group the bot is in. */
   readonly chat: string;
   readonly users: readonly StandinUser[];
+  /** What the app was granted. Default: sending as a bot. */
+  readonly permissions?: readonly string[];
   /** Where callbacks go; a function where the address is not known yet. Null: not configured (client error 200340). */
   readonly callbackUrl: string | (() => string | null);
   /** The app takes its callbacks over long connections: none go to `callbackUrl`. */

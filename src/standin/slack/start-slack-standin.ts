@@ -19,6 +19,8 @@ export interface SlackStandinOptions {
   readonly appId: string;
   readonly team: string;
   readonly channel: string;
+  /** What the bot token was granted. Default: everything this project uses. */
+  readonly scopes?: readonly string[];
   /** The members of the channel. Anybody else may tap too, but cannot be told anything. */
   readonly users: readonly SlackUser[];
   /** The app's interactivity URL. */
@@ -62,7 +64,7 @@ export async function startSlackStandin(options: SlackStandinOptions): Promise<S
     options.appToken === undefined
       ? null
       : new SocketModeServer({ appToken: options.appToken, appId, clock });
-  const server = createWebApiServer({ workspace, botToken, faults, sockets });
+  const server = createWebApiServer({ workspace, botToken, scopes: options.scopes, faults, sockets });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port ?? 0, '127.0.0.1', resolve);

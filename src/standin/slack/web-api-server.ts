@@ -5,12 +5,17 @@ import type { SocketModeServer } from './socket-mode.ts';
 import { WEB_API_METHODS, type Workspace } from './web-api-methods.ts';
 
 const LONGEST_BODY_BYTES = 2 ** 20;
-const SCOPES = 'chat:write,channels:history,groups:history,im:write,im:history,users:read,users:read.email';
+const SCOPES = [
+  ...['chat:write', 'channels:history', 'groups:history', 'im:write', 'im:history'],
+  ...['users:read', 'users:read.email'],
+];
 
 /** The Web API over HTTP: `POST /api/<method>`, a form or JSON, with the bot's bearer token. */
 export function createWebApiServer(input: {
   readonly workspace: Workspace;
   readonly botToken: string;
+  /** What the bot token was granted. Default: everything this project uses. */
+  readonly scopes?: readonly string[] | undefined;
   readonly faults: FaultQueue;
   /** Null where the app is called over HTTP. */
   readonly sockets: SocketModeServer | null;
@@ -24,10 +29,11 @@ export function createWebApiServer(input: {
 }
 
 async function answer(
-  { workspace, botToken, faults, sockets }: Parameters<typeof createWebApiServer>[0],
+  { workspace, botToken, scopes = SCOPES, faults, sockets }: Parameters<typeof createWebApiServer>[0],
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  const send = (body: JsonObject) => sendJson(response, body, scopes);
   const method = /^\/api\/([a-z]+(?:\.[A-Za-z]+)+)$/.exec(request.url ?? '')?.[1];
   if (request.method !== 'POST' || method === undefined) {
     response.writeHead(404).end();
@@ -51,7 +57,7 @@ async function answer(
   };
   switch (fault) {
     case null:
-      return send(response, work());
+      return send(work());
     case 'ratelimited':
       response.writeHead(429, { 'retry-after': '7' }).end();
       return;
@@ -74,13 +80,13 @@ async function answer(
       work();
       return;
     default:
-      return send(response, typeof fault === 'string' ? { ok: false, error: fault } : fault.answer);
+      return send(typeof fault === 'string' ? { ok: false, error: fault } : fault.answer);
   }
 }
 
-function send(response: ServerResponse, answer: JsonObject): void {
+function sendJson(response: ServerResponse, answer: JsonObject, scopes: readonly string[]): void {
   response
-    .writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'x-oauth-scopes': SCOPES })
+    .writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'x-oauth-scopes': scopes.join(',') })
     .end(JSON.stringify(answer));
 }
 

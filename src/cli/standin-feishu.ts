@@ -1,0 +1,61 @@
+import { startFeishuStandin } from '../standin/feishu/start-feishu-standin.ts';
+import type { PlayedPlatform } from './standin.ts';
+
+export const FEISHU_STANDIN = { people: ['ou_liwei', 'ou_wang'] } as const;
+
+const APP = {
+  appId: 'cli_a1b2c3d4e5f60718',
+  appSecret: 'standin-app-secret',
+  encryptKey: 'standin-encrypt-key',
+  verificationToken: 'standin-verification-token',
+  tenant: 'standin',
+  chat: 'oc_standin',
+} as const;
+
+/** Feishu, played on the terminal. */
+export async function playFeishu(input: {
+  readonly port: number;
+  readonly service: string;
+}): Promise<PlayedPlatform> {
+  const feishu = await startFeishuStandin({
+    ...APP,
+    users: FEISHU_STANDIN.people.map((openId) => ({
+      openId,
+      unionId: openId.replace('ou_', 'on_'),
+      name: openId,
+    })),
+    callbackUrl: `${input.service}/channels/standin-feishu/callback`,
+    port: input.port,
+  });
+  const all = () => [
+    ...feishu.messages(),
+    ...FEISHU_STANDIN.people.flatMap((person) => feishu.directMessagesOf(person)),
+  ];
+  return {
+    settings: `channels:
+  - { id: standin-feishu, kind: feishu, domain: "${feishu.url}", appId: ${APP.appId}, appSecret: ${APP.appSecret}, encryptKey: ${APP.encryptKey}, verificationToken: ${APP.verificationToken}, tenant: ${APP.tenant}, chat: ${APP.chat} }
+people:
+  - { id: li.wei, name: 李伟, feishu: { tenant: ${APP.tenant}, openId: ou_liwei } }
+  - { id: wang.fang, name: 王芳, feishu: { tenant: ${APP.tenant}, openId: ou_wang } }`,
+    show: () => all().map(({ chat, card }, index) => `${index + 1}. [${chat}] ${titleOf(card)}`),
+    async tap({ message, action, person }) {
+      const messageId = all()[message - 1]?.messageId;
+      if (messageId === undefined) return `There is no message ${message}.`;
+      const result = await feishu.tap({
+        openId: person,
+        messageId,
+        element: ({ name, value }) => `${name ?? ''}${JSON.stringify(value)}`.includes(action),
+        formValue: { reason: 'typed at the stand-in' },
+      });
+      return JSON.stringify(result);
+    },
+    onChange: feishu.onChange,
+    stop: feishu.stop,
+  };
+}
+
+/** The headline, wherever a card carries it. */
+function titleOf(card: unknown): string {
+  const content = /"title":\{[^}]*?"content":"((?:[^"\\]|\\.)*)"/.exec(JSON.stringify(card))?.[1];
+  return content === undefined ? '(a note)' : content;
+}

@@ -1,0 +1,210 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { channelManifest } from '../../src/cli/channel-manifest.ts';
+import { channelTest } from '../../src/cli/channel-test.ts';
+import { doctor } from '../../src/cli/doctor.ts';
+import { playFeishu } from '../../src/cli/standin-feishu.ts';
+import { playSlack } from '../../src/cli/standin-slack.ts';
+import type { RunningService } from '../../src/main.ts';
+import { startFeishuStandin } from '../../src/standin/feishu/start-feishu-standin.ts';
+import { startSlackStandin } from '../../src/standin/slack/start-slack-standin.ts';
+import { type Platforms, startPlatforms, yamlFor } from '../e2e/platforms.ts';
+import { startServiceInProcess } from '../e2e/service-in-process.ts';
+import { newPostgresDatabase } from '../support/databases.ts';
+import { freePort } from '../support/free-port.ts';
+import { until } from '../support/until.ts';
+
+describe('setting a chat up', () => {
+  let platforms: Platforms;
+  let folder: string;
+  let service: RunningService;
+  let yaml: string;
+  let databaseUrl: string;
+
+  beforeAll(async () => {
+    platforms = await startPlatforms();
+    folder = await mkdtemp(join(tmpdir(), 'countersign-set-up-'));
+    const port = await freePort();
+    databaseUrl = await newPostgresDatabase();
+    yaml = yamlFor({ platforms, databaseUrl, dataDir: join(folder, 'data') })
+      .replace('port: 0', `port: ${port}`)
+      .replace('locale: zh-CN', 'locale: en-US');
+    service = await startServiceInProcess(yaml);
+    platforms.serviceUrl = service.url;
+  });
+  afterAll(async () => {
+    await service?.stop();
+    await platforms?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  afterEach(() => vi.restoreAllMocks());
+
+  const fileOf = async (text: string): Promise<string> => {
+    const file = join(folder, `${crypto.randomUUID()}.yaml`);
+    await writeFile(file, text);
+    return file;
+  };
+  /** Everything that a command prints, on either stream. */
+  function printed(): () => string {
+    const lines: string[] = [];
+    const keep = (...words: unknown[]) => void lines.push(words.join(' '));
+    vi.spyOn(console, 'log').mockImplementation(keep);
+    vi.spyOn(console, 'error').mockImplementation(keep);
+    return () => lines.join('\n');
+  }
+  async function examined(text: string, send = false) {
+    const output = printed();
+    const code = await doctor({ configFile: await fileOf(text), send });
+    return { code, output: output() };
+  }
+
+  it('is found right step by step, a card sent and changed included', async () => {
+    const { code, output } = await examined(yaml, true);
+    expect(output.split('\n').filter((line) => line.startsWith('✗'))).toEqual([]);
+    expect(code).toBe(0);
+    for (const finding of [
+      'Channel pay-slack: signed in to T0ACME',
+      'Channel pay-slack: has every scope that the configuration needs',
+      'Channel pay-slack: the bot is in the channel C0FINANCE',
+      `Channel pay-slack: takes callbacks at ${service.url}/channels/pay-slack/callback`,
+      'Channel pay-feishu: signed in as cli_a1b2c3d4e5f60718, a bot',
+      'Channel pay-feishu: belongs to the tenant 2f0acme',
+      'Channel pay-feishu: the bot is in the group oc_finance',
+      `Channel pay-feishu: takes callbacks at ${service.url}/channels/pay-feishu/callback`,
+    ])
+      expect(output).toContain(`✓ ${finding}`);
+    expect(output.match(/a card was sent/g)).toHaveLength(2);
+    expect(output.match(/the card was changed/g)).toHaveLength(2);
+    expect(JSON.stringify(platforms.slack.messages().at(-1)?.blocks)).toContain('sent and changed');
+    // Nothing can be decided on it.
+    expect(JSON.stringify(platforms.slack.messages().at(-1)?.blocks)).not.toContain('countersign.approve');
+  });
+
+  it.each<[string, string, string, string]>([
+    ['a wrong token', 'xoxb-standin', 'auth.test: invalid_auth', 'copy the Bot User OAuth Token'],
+    ['a channel without the bot', 'C0FINANCE', 'channel_not_found', '/invite @your-app'],
+    ['another signing secret', 'signingSecret: slack-signing-secret', 'answers 401', 'has other secrets'],
+    ['another app secret', 'appSecret: feishu-app-secret', '10014', 'copy App ID and App Secret'],
+    ['another encrypt key', 'encryptKey: feishu-encrypt-key', 'answers 401', 'has other secrets'],
+    [
+      'a group without the bot',
+      'chat: oc_finance',
+      'the bot is not in the group',
+      'Settings → Bots → Add bot',
+    ],
+    [
+      'another tenant',
+      'tenant: 2f0acme, chat',
+      'belongs to the tenant 2f0acme, not',
+      'Set tenant to 2f0acme',
+    ],
+  ])('with %s says what is wrong and where to click', async (_, right, finding, advice) => {
+    const wrong = right === 'tenant: 2f0acme, chat' ? 'tenant: 3f0other, chat' : `${right}x`;
+    const { code, output } = await examined(yaml.replace(right, wrong));
+    expect(code).toBe(1);
+    const lines = output.split('\n');
+    const at = lines.findIndex((line) => line.startsWith('✗') && line.includes(finding));
+    expect(at, output).toBeGreaterThanOrEqual(0);
+    expect(lines[at + 1]).toContain(advice);
+    expect(output).not.toMatch(/feishu-app-secret|slack-signing-secret|feishu-encrypt-key/);
+  });
+
+  it('names the scope and the permission that direct messages and addresses need', async () => {
+    const slack = await startSlackStandin({
+      ...{ botToken: 'xoxb-standin', signingSecret: 's', appId: 'A0', team: 'T0ACME', channel: 'C0FINANCE' },
+      ...{ users: [], callbackUrl: service.url, scopes: ['chat:write', 'channels:history'] },
+    });
+    const feishu = await startFeishuStandin({
+      ...{ appId: 'cli_a1b2c3d4e5f60718', appSecret: 'feishu-app-secret', encryptKey: 'k' },
+      ...{ verificationToken: 't', tenant: '2f0acme', chat: 'oc_finance', users: [], permissions: [] },
+      callbackUrl: null as unknown as string,
+    });
+    const text = yaml
+      .replace(platforms.slack.url, slack.url)
+      .replace(platforms.feishu.url, feishu.url)
+      .replace('approvers: ["group:finance"], reason', 'approvers: ["group:finance"], notify: both, reason');
+    const { code, output } = await examined(text);
+    await Promise.all([slack.stop(), feishu.stop()]);
+    expect(code).toBe(1);
+    expect(output).toContain('✗ Channel pay-slack: lacks the scopes im:write, im:history');
+    expect(output).toContain('press Reinstall to Workspace');
+    expect(output).toContain('✗ Channel pay-feishu: lacks im:message:send_as_bot');
+    expect(output).toContain('Permissions & Scopes');
+  });
+
+  it('does not blame a service that has not been started', async () => {
+    const { code, output } = await examined(yaml.replace(/port: \d+/, `port: ${await freePort()}`));
+    expect(code).toBe(0);
+    expect(output).toMatch(/– Channel pay-slack: nothing answers at .*ECONNREFUSED/);
+    expect(output).toContain('Run doctor again once the service has been started.');
+  });
+
+  it('makes the manifest of a Slack app, with a callback address or without', () => {
+    const output = printed();
+    const common = { kind: 'slack', name: 'Countersign', channel: 'pay-slack' };
+    expect(channelManifest({ ...common, url: 'https://gate.acme.example/' })).toBe(0);
+    expect(JSON.parse(output())).toMatchObject({
+      oauth_config: { scopes: { bot: expect.arrayContaining(['chat:write', 'im:write']) } },
+      settings: {
+        socket_mode_enabled: false,
+        interactivity: {
+          is_enabled: true,
+          request_url: 'https://gate.acme.example/channels/pay-slack/callback',
+        },
+      },
+    });
+    const again = printed();
+    expect(channelManifest({ ...common, url: null })).toBe(0);
+    expect(JSON.parse(again())).toMatchObject({
+      settings: { socket_mode_enabled: true, interactivity: { is_enabled: true } },
+    });
+    expect(channelManifest({ ...common, url: 'http://gate.acme.example' })).toBe(1);
+    expect(channelManifest({ ...common, kind: 'feishu', url: null })).toBe(1);
+  });
+
+  it('is tried with a real card: sent, tapped, and shown as decided', async () => {
+    const port = await freePort();
+    const output = printed();
+    const running = channelTest({
+      configFile: await fileOf(yaml.replace(/port: \d+/, `port: ${port}`)),
+      channel: 'pay-slack',
+      timeoutMs: 60_000,
+    });
+    const isTest = () =>
+      platforms.slack
+        .messages()
+        .find(({ text, blocks }) => /channel_test/.test(text + JSON.stringify(blocks)));
+    const card = await until(isTest, { what: 'the test card', deadlineMs: 60_000 });
+    platforms.serviceUrl = `http://127.0.0.1:${port}`;
+    await platforms.slack.tap({ user: 'U0WANG', ts: card.ts, actionId: 'countersign.approve' });
+    expect(await running).toBe(0);
+    platforms.serviceUrl = service.url;
+    expect(output()).toMatch(
+      /The card stands in the chat[\s\S]*A tap arrived after .* approved\.[\s\S]*showed it within/,
+    );
+    expect(JSON.stringify(isTest()?.blocks)).not.toContain('countersign.approve');
+  });
+
+  it('says that taps cannot arrive where the service holds the port, and that a channel is not there', async () => {
+    const output = printed();
+    const configFile = await fileOf(yaml);
+    expect(await channelTest({ configFile, channel: 'pay-slack', timeoutMs: 5_000 })).toBe(1);
+    expect(output()).toMatch(/Port \d+ is taken/);
+    expect(await channelTest({ configFile, channel: 'pay-slak', timeoutMs: 5_000 })).toBe(1);
+    expect(output()).toContain('There is no channel pay-slak; there are: pay-slack, pay-feishu');
+  });
+
+  it('plays either platform with settings that the configuration takes', async () => {
+    for (const play of [playSlack, playFeishu]) {
+      const played = await play({ port: 0, service: 'http://127.0.0.1:9' });
+      const text = `organization: acme\ndatabase: ${databaseUrl}\nlisten: { port: ${await freePort()} }\n${played.settings}\n`;
+      const { output } = await examined(text);
+      await played.stop();
+      expect(output).toContain('✓ The configuration is right');
+      expect(output).toMatch(/✓ Channel standin-(slack|feishu): signed in/);
+      expect(played.show()).toEqual([]);
+    }
+  });
+});
