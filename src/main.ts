@@ -227,28 +227,29 @@ async function createCore(
   }
   metrics.observe('countersign_waits', 'Requests that this process waits for', () => waiter.size);
   const { roster, catalog: toolFacts } = parts;
+  const asking = {
+    configRevision: config.revision,
+    ledger,
+    people: roster,
+    policies: createPolicyEvaluator(config),
+    toolFacts,
+    addresses: new Map([...parts.channels].map(([id, channel]) => [id, channel.address])),
+    verificationKey: await serviceSecret(database, 'verification-code'),
+  };
   const owners = new Map<string, Config['agents'][number]['owner']>(
     config.agents.map((agent) => [agent.id, agent.owner]),
   );
   return {
     ledger,
     confirmations: createConfirmationService({
-      ledger,
-      people: roster,
-      toolFacts,
+      ...asking,
       waiter,
       deliveriesOf: (ids) => deliveriesOf(database.connection, ids),
     }),
     gate: createConfirmationGate({
+      ...asking,
       organization: config.organization,
-      configRevision: config.revision,
-      ledger,
-      people: roster,
-      policies: createPolicyEvaluator(config),
-      toolFacts,
-      addresses: new Map([...parts.channels].map(([id, channel]) => [id, channel.address])),
       ownerOf: (agent) => owners.get(agent) ?? null,
-      verificationKey: await serviceSecret(database, 'verification-code'),
     }),
   };
 }

@@ -17,6 +17,8 @@ export const AUDIT_KINDS = [
   'grant.lapsed',
   'outcome.recorded',
   'outcome.settled',
+  'outcome.reopened',
+  'settlement.refused',
   'call.allowed',
   'call.denied',
   'tool.executed',

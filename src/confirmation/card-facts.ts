@@ -2,6 +2,7 @@ import { assertNever } from '../assert-never.ts';
 import type { CardFact } from '../channel/card.ts';
 import { cutText } from '../channel/cut-text.ts';
 import { visibleText } from '../channel/visible-text.ts';
+import type { Locale } from '../locale.ts';
 import { approvalsOf, approvingVotesOf } from './approvals.ts';
 import type { CardTexts } from './card-texts.ts';
 import type {
@@ -12,11 +13,13 @@ import type {
 } from './confirmation-request.ts';
 import type { Freeze } from './freeze.ts';
 import { deputiesOf, escalatedSeatsOf } from './seats.ts';
+import { predecessorFact, successorFact, unknownFacts } from './unknown-facts.ts';
 import type { Vote } from './vote.ts';
 import { zonedTime } from './zoned-time.ts';
 
 export interface FactStyle {
   readonly texts: CardTexts;
+  readonly locale: Locale;
   readonly timeZone: string;
 }
 
@@ -24,14 +27,18 @@ export interface FactStyle {
 const LONGEST_DETAIL = 500;
 
 /** Who asks and for whom, under which rule, how far it is, until when: the same in every state. */
-export function cardFacts(request: ConfirmationRequest, { texts, timeZone }: FactStyle): readonly CardFact[] {
+export function cardFacts(
+  request: ConfirmationRequest,
+  { texts, locale, timeZone }: FactStyle,
+): readonly CardFact[] {
   const fact = (label: string, value: string): CardFact => ({ label, value });
   return [
     fact(texts.facts.agent, visibleText(request.agent).text),
     fact(texts.facts.requester, `${nameOf(request.requester)} (${visibleText(request.requester.id).text})`),
     fact(texts.facts.policy, visibleText(request.policy.id).text),
     fact(texts.facts.votes, votesOf(request, texts)),
-    ...seatFacts(request, { texts, timeZone }),
+    ...predecessorFact(request, locale),
+    ...seatFacts(request, { texts, locale, timeZone }),
     fact(texts.facts.code, request.verificationCode),
     fact(texts.facts.deadline, zonedTime(request.decideBy, timeZone)),
     ...(request.runId === null ? [] : [fact(texts.facts.run, request.runId)]),
@@ -51,6 +58,8 @@ export function cardOutcome(request: ConfirmationRequest, style: FactStyle): rea
       ? []
       : [{ label: texts.outcome.reason, value: quoted(decision.reason, texts) }]),
     ...executionOf(request, style),
+    ...unknownFacts(request, { locale: style.locale, timeZone }),
+    ...successorFact(request, style.locale),
   ];
 }
 
@@ -81,16 +90,16 @@ function resultOf(request: ClosedConfirmationRequest, texts: CardTexts): CardFac
 const approversOf = (request: ConfirmationRequest, texts: CardTexts): string =>
   texts.names(approvingVotesOf(request).map((vote) => voterOf(vote, texts)));
 
-function executionOf(
-  request: ClosedConfirmationRequest,
-  { texts, timeZone }: FactStyle,
-): readonly CardFact[] {
+function executionOf(request: ClosedConfirmationRequest, style: FactStyle): readonly CardFact[] {
+  const { texts, timeZone } = style;
   const label = texts.outcome.execution;
   if (request.status !== 'approved') return [{ label, value: texts.execution.notAllowed }];
   const { execution } = request;
   const facts: CardFact[] = [{ label, value: executionText(execution, texts, timeZone) }];
-  if (execution.status === 'revoked') return [...facts, ...revocationFacts(execution, { texts, timeZone })];
+  if (execution.status === 'revoked') return [...facts, ...revocationFacts(execution, style)];
   const detail = 'detail' in execution ? execution.detail : null;
+  if ('settledBy' in execution && execution.settledBy !== null)
+    facts.push({ label: texts.outcome.settledBy, value: nameOf(execution.settledBy) });
   if (detail) facts.push({ label: texts.outcome.detail, value: quoted(detail, texts) });
   return facts;
 }

@@ -6,22 +6,22 @@ import { decide } from './decide.ts';
 import type { DeliveryRecord } from './delivery-record.ts';
 import { explainRequest } from './explain-request.ts';
 import type { ConfirmationLedger } from './ledger.ts';
-import { recordOutcome, settle } from './outcome.ts';
-import type { PersonDirectory } from './person-directory.ts';
+import { recordOutcome } from './outcome.ts';
+import type { RerunPorts } from './rerun.ts';
 import { revoke } from './revoke.ts';
-import type { ToolFacts } from './tool-facts.ts';
+import { settle } from './settle.ts';
 import type { ConfirmationWaiter } from './waiter.ts';
 
 /** Puts the core's functions behind the one door that surfaces use. */
-export function createConfirmationService(ports: {
-  readonly ledger: ConfirmationLedger;
-  readonly people: PersonDirectory;
-  readonly toolFacts: ToolFacts;
-  readonly waiter: ConfirmationWaiter;
-  readonly deliveriesOf: (
-    ids: readonly ConfirmationId[],
-  ) => Promise<ReadonlyMap<ConfirmationId, readonly DeliveryRecord[]>>;
-}): ConfirmationService {
+export function createConfirmationService(
+  ports: RerunPorts & {
+    readonly ledger: ConfirmationLedger;
+    readonly waiter: ConfirmationWaiter;
+    readonly deliveriesOf: (
+      ids: readonly ConfirmationId[],
+    ) => Promise<ReadonlyMap<ConfirmationId, readonly DeliveryRecord[]>>;
+  },
+): ConfirmationService {
   return {
     get: (id) => ports.ledger.find(id),
     findByIdempotencyKey: (apiKeyId, key) => ports.ledger.findByIdempotencyKey(apiKeyId, key),

@@ -4,7 +4,7 @@ import { boundedCall } from '../channel/bounded-call.ts';
 import type { Notice } from '../channel/card.ts';
 import type { Channel } from '../channel/channel.ts';
 import { cutText } from '../channel/cut-text.ts';
-import type { CallbackReply, TapEvent } from '../channel/inbound-event.ts';
+import { type CallbackReply, isSettleAction, type TapEvent } from '../channel/inbound-event.ts';
 import type { Clock } from '../clock.ts';
 import type { Verdict } from '../verdict.ts';
 import { ActorDirectory } from './actor-directory.ts';
@@ -16,6 +16,7 @@ import { NOTICES, noticeOf, REASON_DIALOG } from './notices.ts';
 import { resolveVoter } from './resolve-voter.ts';
 import { revokeNoticeOf } from './revoke-notices.ts';
 import type { Roster, RosterPerson } from './roster.ts';
+import { settleTapped } from './settle-tap.ts';
 import { matchTap, type TapDeliveries, type TapMatch } from './tap-delivery.ts';
 import {
   mismatchRefusal,
@@ -32,7 +33,7 @@ export interface TapHandler {
 }
 
 export interface TapHandlerPorts {
-  readonly confirmations: Pick<ConfirmationService, 'decide' | 'revoke'>;
+  readonly confirmations: Pick<ConfirmationService, 'decide' | 'revoke' | 'settle'>;
   readonly deliveries: TapDeliveries;
   readonly roster: Pick<Roster, 'personOf' | 'isResolvable'>;
   readonly audit: AuditRecorder;
@@ -97,6 +98,15 @@ async function answerTap(
   if (voter.kind === 'refused') return refuse(voter.refusal, voter);
   const tapped = { channel, event, match, person: voter.person };
   if (event.action === 'revoke') return revokeTapped(ports, tapped);
+  if (isSettleAction(event.action)) {
+    return settleTapped(ports, {
+      ...tapped,
+      id: match.delivery.confirmationId,
+      status: event.action,
+      detail: wordsOf(event),
+      recapOf: (request) => recapOf(request, channel),
+    });
+  }
   if (event.action === 'approve' && !match.delivery.decisiveShown)
     return refuse(TAP_REFUSALS.decisiveNotShown, voter);
   return vote(ports, event.action, tapped);
@@ -134,7 +144,7 @@ async function vote(
     id: delivery.confirmationId,
     person: person.id,
     verdict,
-    reason: event.reason?.trim() ? bounded(event.reason.trim()) : null,
+    reason: wordsOf(event),
     // The card that was tapped is this request's own, and a request's arguments never change.
     argsDigest: null,
     surface: { kind: 'channel', id: channel.id, seen },
@@ -145,7 +155,7 @@ async function vote(
   }
   return {
     kind: 'ask-reason',
-    verdict,
+    action: verdict,
     confirmation: delivery.confirmationId,
     token: event.token,
     ...REASON_DIALOG[verdict],
@@ -166,6 +176,7 @@ function recapOf(request: ConfirmationRequest, { locale }: Channel): readonly st
 }
 
 /** Cut on a character, without a mark: it goes on the record as the person's own words. */
-const bounded = (reason: string): string => cutText(reason, LONGEST_REASON).text;
+const wordsOf = ({ reason }: TapEvent): string | null =>
+  reason?.trim() ? cutText(reason.trim(), LONGEST_REASON).text : null;
 
 const told = (notice: Notice): CallbackReply => ({ kind: 'notice', notice });

@@ -12,7 +12,8 @@ const BATCH = 200;
 
 /**
  * Brings to its end what time has overtaken: pending requests past their deadline, grants nobody used, claims whose
- * outcome nobody reported, cool-offs that cards still show. Any number of replicas may sweep at once; each row is locked and checked again.
+ * outcome nobody reported, cool-offs that cards still show, outcomes that people may settle by now. Any number of
+ * replicas may sweep at once; each row is locked and checked again.
  */
 export class Sweeper {
   readonly #ledger: ConfirmationLedger;
@@ -60,6 +61,7 @@ export class Sweeper {
     await each(due.toLapse, (id) => this.#lapse(id));
     await each(due.toUnknown, (id) => this.#giveUpOnOutcome(id));
     await each(due.toOpen, (id) => this.#endCoolOff(id));
+    await each(due.toSettle, (id) => this.#openSettlement(id));
     return moved;
   }
 
@@ -99,6 +101,12 @@ export class Sweeper {
   #endCoolOff(id: ConfirmationId): Promise<void> {
     return this.#ledger.transact(async (transaction) => {
       if (await transaction.lock(id)) await transaction.endCoolOff(id);
+    });
+  }
+
+  #openSettlement(id: ConfirmationId): Promise<void> {
+    return this.#ledger.transact(async (transaction) => {
+      if (await transaction.lock(id)) await transaction.openSettlement(id);
     });
   }
 

@@ -24,6 +24,8 @@ export async function lockConfirmation(
         else 'over' end`,
       opensInMs: sql<number>`ceil(greatest(0, coalesce(
         extract(epoch from ${confirmations.executableFrom} - clock_timestamp()) * 1000, 0)))::float8`,
+      settleInMs: sql<number>`ceil(greatest(0, coalesce(
+        extract(epoch from ${confirmations.settleFrom} - clock_timestamp()) * 1000, 0)))::float8`,
       vote: votes,
     })
     .from(confirmations)
@@ -41,6 +43,7 @@ export async function lockConfirmation(
       now: new Date(first.nowMs),
       window: first.window,
       opensInMs: first.opensInMs,
+      settleInMs: first.settleInMs,
       toolWrites: row.toolWrites,
       connector: row.connector,
     },

@@ -1,9 +1,9 @@
-import { and, eq, ne, type SQL, sql } from 'drizzle-orm';
+import { and, eq, isNull, ne, type SQL, sql } from 'drizzle-orm';
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import { v7 as uuidv7 } from 'uuid';
 import type { NewAuditEvent } from '../audit/audit-event.ts';
 import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
-import type { LedgerTransaction } from '../confirmation/ledger.ts';
+import type { LedgerTransaction, LockedRequest } from '../confirmation/ledger.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { appendAuditEvents } from './audit-store.ts';
 import { insertConfirmation } from './confirmation-insert.ts';
@@ -11,8 +11,11 @@ import { lockConfirmation } from './confirmation-lock.ts';
 import { type ConfirmationRow, confirmationOf, type VoteRow } from './confirmation-row.ts';
 import type { Connection } from './database.ts';
 import { reachedNobody, wantVersion } from './delivery-store.ts';
+import { readExplanation } from './explanation-store.ts';
 import { readControls } from './gate-controls.ts';
+import { giveOutcomeBack } from './give-outcome-back.ts';
 import { insertReminders } from './reminder-store.ts';
+import { holdSameCall } from './same-call.ts';
 import { confirmations, votes } from './schema/confirmations.ts';
 
 /** What a process may still send after its claim; past it, it gives up (INVARIANTS: claim + 10 s). */
@@ -30,6 +33,12 @@ const OVERDUE = sql`${NOW} >= ${confirmations.decideBy}`;
 const policyInterval = (key: string): SQL =>
   sql`make_interval(secs => coalesce((${confirmations.policy} ->> ${sql.raw(`'${key}'`)})::numeric::float8, 0) / 1000.0)`;
 const COOL_OFF = policyInterval('coolOffMs');
+/**
+ * From when a call can no longer be sent: for one of our runs the last moment of its sender and the tool's time on top
+ * of it, whoever said first that nobody knows the outcome; an outside agent that says so is done.
+ */
+const SETTLE_FROM = sql`case when ${confirmations.runId} is null then ${STAMP} else greatest(${STAMP},
+  ${confirmations.sendBy} + make_interval(secs => coalesce(${confirmations.toolTimeoutMs}, 0) / 1000.0)) end`;
 const NEXT_VERSION = sql`${confirmations.version} + 1`;
 
 /**
@@ -63,6 +72,12 @@ export function openLedgerTransaction(
     if (!updated) return null;
     if (shows) await wantVersion(connection, id, updated.row.version);
     changed.add(id);
+    const reopened = await giveOutcomeBack(connection, updated.row);
+    if (reopened !== null) {
+      await wantVersion(connection, reopened.id, reopened.version);
+      changed.add(reopened.id);
+      events.push(reopened.event);
+    }
     return { row: updated.row, request: confirmationOf(updated.row, held) };
   }
 
@@ -74,6 +89,15 @@ export function openLedgerTransaction(
       if (!locked) return null;
       heldVotes.set(id, [...locked.votes]);
       return locked.request;
+    },
+
+    async lockSameCall(call) {
+      const locked: LockedRequest[] = [];
+      for (const id of await holdSameCall(connection, call)) {
+        const request = await transaction.lock(id);
+        if (request) locked.push(request);
+      }
+      return locked;
     },
 
     async insert(request) {
@@ -141,6 +165,7 @@ export function openLedgerTransaction(
         decisionReason: decision.reason,
         decisionCode: decision.code,
         executionStatus: approved ? ('unclaimed' as const) : ('none' as const),
+        supersededBy: decision.supersededBy ?? null,
         executableFrom: approved ? sql`${STAMP} + ${COOL_OFF}` : null,
         executeBy: approved ? sql`${STAMP} + ${COOL_OFF} + ${policyInterval('executeWithinMs')}` : null,
         coolingOff: approved ? sql`${COOL_OFF} > interval '0'` : false,
@@ -182,16 +207,55 @@ export function openLedgerTransaction(
         executionAt: STAMP,
         executionDetail: move.detail,
         executionSource: move.source,
+        ...(move.to === 'unknown' && {
+          settleFrom: SETTLE_FROM,
+          settleOpen: sql`${NOW} >= ${SETTLE_FROM}`,
+        }),
+        ...(move.source === 'settlement' && { settledById: move.by.id, settledByName: move.by.name }),
         ...(move.to === 'revoked' && {
+          supersededBy: move.supersededBy ?? null,
           revokedById: move.by?.id ?? null,
           revokedByName: move.by?.name ?? null,
           revokeReason: move.reason,
         }),
       };
-      const guard = and(ne(confirmations.status, 'pending'), eq(confirmations.executionStatus, move.from));
+      const guard = and(
+        ne(confirmations.status, 'pending'),
+        eq(confirmations.executionStatus, move.from),
+        isNull(confirmations.supersededBy),
+      );
       const updated = await guardedUpdate(id, set, guard);
       return updated?.request ?? null;
     },
+
+    async openSettlement(id) {
+      const guard = and(
+        eq(confirmations.executionStatus, 'unknown'),
+        eq(confirmations.settleOpen, false),
+        sql`${NOW} >= ${confirmations.settleFrom}`,
+      );
+      const updated = await guardedUpdate(id, { settleOpen: true }, guard);
+      return updated?.request ?? null;
+    },
+
+    async rerun(id, { by, reason, confirmation }) {
+      const set = {
+        supersededBy: confirmation,
+        settledById: by.id,
+        settledByName: by.name,
+        rerunReason: reason,
+        settleOpen: true,
+      };
+      const guard = and(
+        eq(confirmations.executionStatus, 'unknown'),
+        isNull(confirmations.supersededBy),
+        sql`${NOW} >= ${confirmations.settleFrom}`,
+      );
+      const updated = await guardedUpdate(id, set, guard);
+      return updated?.request ?? null;
+    },
+
+    explanationOf: (id) => readExplanation(connection, id),
 
     reachedNobody: (id) => reachedNobody(connection, id),
 

@@ -78,23 +78,24 @@ export async function startEngine(input: {
     onPollFailed: () => {},
   });
   const sweeper = new Sweeper({ ledger, clock: systemClock, onFailed: () => {} });
-  const confirmations = createConfirmationService({
-    ledger,
-    people: roster,
-    toolFacts: catalog,
-    waiter,
-    deliveriesOf: async () => new Map(),
-  });
-  const gate = createConfirmationGate({
-    organization: config.organization,
+  const asking = {
     configRevision: config.revision,
     ledger,
     people: roster,
     policies: createPolicyEvaluator(config),
     toolFacts: catalog,
     addresses: new Map(),
-    ownerOf: (id) => config.agents.find((agent) => agent.id === id)?.owner ?? null,
     verificationKey: 'key of the tests',
+  };
+  const confirmations = createConfirmationService({
+    ...asking,
+    waiter,
+    deliveriesOf: async () => new Map(),
+  });
+  const gate = createConfirmationGate({
+    ...asking,
+    organization: config.organization,
+    ownerOf: (id) => config.agents.find((agent) => agent.id === id)?.owner ?? null,
   });
   const fixture: Pick<EngineFixture, 'gateFault' | 'auditFault' | 'afterClaim'> = {
     gateFault: null,

@@ -58,6 +58,13 @@ const CHANGED = FILE.replace(/decimal\("1000000"\)/, 'decimal("1")')
   .replace('quorum: 2', 'quorum: 1')
   .replace('reason: on-reject }', 'reason: always, quorum: 2 }');
 
+const TOOL_FACTS = {
+  versionOf: () => null,
+  timeoutMsOf: () => null,
+  isIdempotent: () => false,
+  decisiveFieldsOf: () => [],
+};
+
 describe.each(DATABASES)('explain, on $name', ({ open }) => {
   const config = loaded(FILE).config;
   let database: Database;
@@ -79,7 +86,7 @@ describe.each(DATABASES)('explain, on $name', ({ open }) => {
       ledger: core.ledger,
       people: createRoster(under.people),
       policies: createPolicyEvaluator(under),
-      toolFacts: { versionOf: () => null, timeoutMsOf: () => null, decisiveFieldsOf: () => [] },
+      toolFacts: TOOL_FACTS,
       addresses: new Map([
         [channelId('pay-slack'), { provider: 'slack', app: '', tenant: 'T0', chat: 'C0' }],
       ]),
@@ -90,7 +97,11 @@ describe.each(DATABASES)('explain, on $name', ({ open }) => {
     createConfirmationService({
       ledger: core.ledger,
       people: createRoster(under.people),
-      toolFacts: { versionOf: () => null, timeoutMsOf: () => null, decisiveFieldsOf: () => [] },
+      toolFacts: TOOL_FACTS,
+      configRevision: under.revision,
+      policies: createPolicyEvaluator(under),
+      addresses: new Map(),
+      verificationKey: 'key of the tests',
       waiter: core.waiter,
       deliveriesOf: async () => new Map(),
     });

@@ -78,6 +78,8 @@ export interface Core {
   /** Who is away in the configuration of the moment. */
   readonly absences: Map<string, AbsenceConfig>;
   readonly versions: Map<string, string | null>;
+  /** Tools that may run again under the same key. */
+  readonly idempotent: Set<string>;
   /** The rule that applies to the next calls. */
   policy: DecidingPolicy;
   match: (() => PolicyAnswer) | null;
@@ -92,6 +94,7 @@ export function startCore(database: Database): Core {
   const inactive = new Set<string>();
   const absences = new Map<string, AbsenceConfig>();
   const versions = new Map<string, string | null>();
+  const idempotent = new Set<string>();
   const people = {
     byId: (id: string) => (isKnown(id) ? { id: person(id), name: id, active: !inactive.has(id) } : null),
     absenceOf: (id: string) => absences.get(id) ?? null,
@@ -100,6 +103,7 @@ export function startCore(database: Database): Core {
   const toolFacts = {
     versionOf: (tool: string) => versions.get(tool) ?? null,
     timeoutMsOf: () => null,
+    isIdempotent: (tool: string) => idempotent.has(tool),
     decisiveFieldsOf: () => [],
   };
   const waiter = new ConfirmationWaiter({
@@ -109,11 +113,23 @@ export function startCore(database: Database): Core {
     onPollFailed: () => {},
   });
   waiter.start();
+  const asking = {
+    configRevision: 'test',
+    ledger,
+    people,
+    policies: {
+      evaluate: (): PolicyAnswer => core.match?.() ?? { kind: 'policy', policy: core.policy },
+    },
+    toolFacts,
+    addresses: ADDRESSES,
+    verificationKey: 'key of the tests',
+  };
   const core: Core = {
     ledger,
     inactive,
     absences,
     versions,
+    idempotent,
     waiter,
     policy: POLICY,
     match: null,
@@ -124,24 +140,8 @@ export function startCore(database: Database): Core {
       onFailed: () => {},
     }),
     sweeper: new Sweeper({ ledger, clock: systemClock, onFailed: () => {} }),
-    service: createConfirmationService({
-      ledger,
-      people,
-      toolFacts,
-      waiter,
-      deliveriesOf: async () => new Map(),
-    }),
-    gate: createConfirmationGate({
-      organization: 'acme',
-      configRevision: 'test',
-      ledger,
-      people,
-      policies: { evaluate: () => core.match?.() ?? { kind: 'policy', policy: core.policy } },
-      toolFacts,
-      addresses: ADDRESSES,
-      ownerOf: () => person('owner'),
-      verificationKey: 'key of the tests',
-    }),
+    service: createConfirmationService({ ...asking, waiter, deliveriesOf: async () => new Map() }),
+    gate: createConfirmationGate({ ...asking, organization: 'acme', ownerOf: () => person('owner') }),
     ask: (args, changes = {}) =>
       core.gate.ask({
         context: contextOf(args, changes),

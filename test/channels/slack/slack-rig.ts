@@ -107,7 +107,7 @@ async function openModal(channel: Channel, request: InboundRequest): Promise<voi
   const text = { 'zh-CN': '理由', 'en-US': 'Reason' };
   const { afterwards } = channel.reply(event, {
     kind: 'ask-reason',
-    verdict: event.action,
+    action: event.action,
     confirmation: event.confirmation ?? '',
     token: event.token ?? '',
     title: text,
