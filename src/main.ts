@@ -37,6 +37,7 @@ import { FreezeStore } from './db/freeze-store.ts';
 import { RateLimitStore } from './db/rate-limit-store.ts';
 import { ReadOnlyStore } from './db/read-only-store.ts';
 import { createReminderOutbox } from './db/reminder-store.ts';
+import { createRerunStore } from './db/rerun-store.ts';
 import { createRunSignals } from './db/run-signals.ts';
 import { createRunStore } from './db/run-store.ts';
 import { serviceSecret } from './db/service-secret.ts';
@@ -263,6 +264,7 @@ function createAgents(
     config,
     catalog,
     store: createRunStore(database),
+    reruns: createRerunStore(database),
     sessions: createSessionStore(database),
     signals: createRunSignals(database),
     exclusive: database.kind === 'embedded',

@@ -18,7 +18,6 @@ export const AUDIT_KINDS = [
   'outcome.recorded',
   'outcome.settled',
   'outcome.reopened',
-  'settlement.refused',
   'call.allowed',
   'call.denied',
   'tool.executed',

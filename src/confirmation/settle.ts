@@ -13,7 +13,7 @@ type RefusalCode = Extract<SettleOutcome, { kind: 'refused' }>['code'];
 /**
  * A person who could have approved says what became of an execution that nobody knows the outcome of, or asks to run it
  * again. The request's lock orders them: of any number at once one wins, and the others find what that one did. Nobody
- * is heard before the old attempt can no longer send. Every refusal is on the record.
+ * is heard before the old attempt can no longer send.
  */
 export function settle(
   input: SettleInput,
@@ -26,11 +26,12 @@ export function settle(
     if (!locked) return { kind: 'not-found' };
     const { request } = locked;
     const person = ports.people.byId(input.person);
-    const refuse = (code: RefusalCode): SettleOutcome => {
-      recordRefusal(transaction, input, locked, { code, name: person?.name ?? input.person });
-      const retryAfterMs = code === 'not_yet_settleable' ? locked.settleInMs : null;
-      return { kind: 'refused', code, request, retryAfterMs };
-    };
+    const refuse = (code: RefusalCode): SettleOutcome => ({
+      kind: 'refused',
+      code,
+      request,
+      retryAfterMs: code === 'not_yet_settleable' ? locked.settleInMs : null,
+    });
 
     const standing = standingOf(
       { person: input.person, verdict: 'approve' },
@@ -117,24 +118,5 @@ const recordSettled = (
       channel: surfaceName(input.surface),
       argsDigest: request.argsDigest,
       ...(supersededBy === null ? {} : { supersededBy }),
-    },
-  });
-
-const recordRefusal = (
-  transaction: LedgerTransaction,
-  input: SettleInput,
-  { request }: LockedRequest,
-  { code, name }: { readonly code: RefusalCode; readonly name: string },
-): void =>
-  transaction.record({
-    kind: 'settlement.refused',
-    ...subjectOf(request),
-    actor: { type: 'person', id: input.person, name },
-    data: {
-      code,
-      status: input.status,
-      person: input.person,
-      channel: surfaceName(input.surface),
-      argsDigest: request.argsDigest,
     },
   });

@@ -17,6 +17,7 @@ import { giveOutcomeBack } from './give-outcome-back.ts';
 import { insertReminders } from './reminder-store.ts';
 import { holdSameCall } from './same-call.ts';
 import { confirmations, votes } from './schema/confirmations.ts';
+import { settleInvocation } from './settle-invocation.ts';
 
 /** What a process may still send after its claim; past it, it gives up (INVARIANTS: claim + 10 s). */
 const SEND_WITHIN = sql`interval '10 seconds'`;
@@ -225,6 +226,7 @@ export function openLedgerTransaction(
         isNull(confirmations.supersededBy),
       );
       const updated = await guardedUpdate(id, set, guard);
+      if (updated && move.source === 'settlement') await settleInvocation(connection, updated.row);
       return updated?.request ?? null;
     },
 

@@ -20,6 +20,7 @@ import { ConfirmationWaiter } from '../../src/confirmation/waiter.ts';
 import { createAuditRecorder } from '../../src/db/audit-store.ts';
 import { createConfirmationLedger } from '../../src/db/confirmation-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
+import { createRerunStore } from '../../src/db/rerun-store.ts';
 import { createRunSignals } from '../../src/db/run-signals.ts';
 import { createRunStore } from '../../src/db/run-store.ts';
 import { auditEvents } from '../../src/db/schema/audit.ts';
@@ -122,6 +123,7 @@ export async function startEngine(input: {
     config,
     catalog,
     store: createRunStore(database),
+    reruns: createRerunStore(database),
     sessions: createSessionStore(database),
     signals: createRunSignals(database),
     exclusive: input.exclusive ?? false,
