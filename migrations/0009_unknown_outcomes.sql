@@ -48,13 +48,13 @@ begin
   if (new.supersedes, new.tool_idempotent) is distinct from (old.supersedes, old.tool_idempotent) then
     raise exception 'confirmation %: what was asked cannot change', old.id;
   end if;
-  if new.superseded_by is distinct from old.superseded_by and not (
+  if new.superseded_by is distinct from old.superseded_by and not coalesce(
        -- Closed, or its unused grant revoked, in favour of a newer request.
-       (old.superseded_by is null and new.decision_code = 'superseded' and old.status = 'pending')
+       (old.superseded_by is null and old.status = 'pending' and new.decision_code = 'superseded')
     or (old.superseded_by is null and new.execution_status = 'revoked' and old.execution_status = 'unclaimed')
        -- Run again, and back where that came to nothing.
     or (old.superseded_by is null and new.execution_status = 'unknown' and old.execution_status = 'unknown')
-    or (new.superseded_by is null and new.execution_status = 'unknown' and old.execution_status = 'unknown')
+    or (new.superseded_by is null and new.execution_status = 'unknown' and old.execution_status = 'unknown'), false
   ) then
     raise exception 'confirmation %: % cannot take its place', old.id, new.superseded_by;
   end if;

@@ -180,30 +180,6 @@ describe('a call whose outcome nobody knows', () => {
     expect(await get(first)).toMatchObject({ supersededBy: second.id });
   });
 
-  it('goes back to its people where the second attempt was certainly not sent', async () => {
-    const { id } = await rig.engine.start({ agent: BUYER, input: script([AGAIN]) });
-    const first = await unknown(id);
-    const second = await askedAgain(first);
-    await vote(rig.engine, second, 'approve');
-    await ended(second.id, 'succeeded').catch(() => {});
-    const again = await rig.engine.start({ agent: BUYER, input: script([AGAIN]) });
-    const held = await unknown(again.id);
-    const third = await askedAgain(held);
-    const actor = { type: 'run' as const, run: again.id, agent: BUYER };
-    // Claimed before our workers come to it, by one that then stood still.
-    await vote(rig.engine, third, 'approve');
-    const claimed = await rig.engine.confirmations.claim({ id: third.id, actor, args: third.args });
-    if (claimed.kind === 'claimed') {
-      await rig.engine.confirmations.recordOutcome({
-        id: third.id,
-        actor,
-        status: 'failed',
-        detail: 'not sent',
-      });
-      expect(await get(held)).toMatchObject({ supersededBy: null, execution: { status: 'unknown' } });
-    }
-  });
-
   it('one of many people at once has the word, and the others are told whose it was', async () => {
     const { id } = await rig.engine.start({ agent: BUYER, input: script([AGAIN]) });
     const first = await unknown(id);
