@@ -43,6 +43,10 @@ create index confirmations_same_call on confirmations (api_key_id, session, call
   where api_key_id is not null and session is not null and call_id is not null
     and (status = 'pending' or execution_status = 'unclaimed');
 
+-- A changed card makes no sound: a note under it says that somebody has to look.
+alter table reminders drop constraint reminders_kind;
+alter table reminders add constraint reminders_kind check (kind in ('reminder', 'escalation', 'unknown'));
+
 create function confirmations_supersede_guard() returns trigger language plpgsql as $$
 begin
   if (new.supersedes, new.tool_idempotent) is distinct from (old.supersedes, old.tool_idempotent) then
