@@ -29,18 +29,33 @@ export interface Settlement {
  * run is cancelled. Rejects with the signal's reason; what people were asked about it meanwhile is withdrawn then.
  */
 export async function awaitSettlement(input: SettlementWait): Promise<Settlement> {
+  let inHandsOf = input.confirmation;
+  for (;;) {
+    const news = await newsOf(inHandsOf, input);
+    if (news.kind === 'settled') return news.settlement;
+    inHandsOf = news.to;
+  }
+}
+
+type News =
+  | { readonly kind: 'settled'; readonly settlement: Settlement }
+  /** To the request that runs the call again, or back from one that came to nothing. */
+  | { readonly kind: 'handed-on'; readonly to: ConfirmationId };
+
+async function newsOf(inHandsOf: ConfirmationId | null, input: SettlementWait): Promise<News> {
   const { signal } = input;
   for (;;) {
     // Listens first and reads afterwards, so that nothing falls between.
     const changes = watchChanges(input);
     try {
       const latest = await latestOf(input, changes.ids).catch(() => null);
-      const settled = latest && settlementIn(latest);
-      if (settled) return settled;
+      const settlement = latest && settlementIn(latest);
+      if (settlement) return { kind: 'settled', settlement };
       if (signal.aborted) {
         if (latest !== null && latest.id !== input.confirmation) await withdraw(latest, input);
         throw signal.reason;
       }
+      if (latest !== null && latest.id !== inHandsOf) return { kind: 'handed-on', to: latest.id };
       await changes.happened;
     } finally {
       changes.stop();
