@@ -1,6 +1,7 @@
 import type { CallScope } from '../src/agent/call-scope.ts';
 import { invokeTool } from '../src/agent/invoke-tool.ts';
 import type { InvocationLog } from '../src/agent/run-record.ts';
+import { RunWaits } from '../src/agent/run-waits.ts';
 import type { Tool } from '../src/agent/tool.ts';
 import { systemClock } from '../src/clock.ts';
 import { HookRegistry } from '../src/hook/hook-registry.ts';
@@ -67,6 +68,12 @@ function invocationWith(declared: number): () => Promise<unknown> {
     tools: new Map([[TOOL.name, TOOL]]),
     hooks: new HookRegistry({ hooks, gate: new IdleGate() }),
     log: SILENT_LOG,
+    waits: new RunWaits({
+      parkAfterMs: Number.POSITIVE_INFINITY,
+      clock: systemClock,
+      park: async () => false,
+      onParked() {},
+    }),
     signal: new AbortController().signal,
   };
   const unreachable = () => Promise.reject(new Error('the idle gate asks nobody'));

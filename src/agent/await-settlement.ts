@@ -2,6 +2,7 @@ import { type Clock, sleep } from '../clock.ts';
 import type { ConfirmationService } from '../confirmation/confirmation-service.ts';
 import type { ConfirmationId } from '../ids.ts';
 import type { RunSignals } from './run-store.ts';
+import type { RunWaits } from './run-waits.ts';
 
 const POLL_MS = 5_000;
 
@@ -9,13 +10,26 @@ const POLL_MS = 5_000;
  * Waits until a person says what became of an execution of unknown outcome. A call that no confirmation stands
  * behind cannot be settled: it is waited for until the run is cancelled. Rejects with the signal's reason.
  */
-export async function awaitSettlement(input: {
+export function awaitSettlement(input: SettlementWait): Promise<Settlement> {
+  const wait = { kind: 'settlement', confirmation: input.confirmation } as const;
+  return input.waits.during(wait, () => settlementOf(input));
+}
+
+export interface SettlementWait {
   readonly confirmation: ConfirmationId | null;
   readonly confirmations: Pick<ConfirmationService, 'get'>;
   readonly signals: Pick<RunSignals, 'onConfirmation'>;
+  readonly waits: RunWaits;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-}): Promise<{ readonly status: 'succeeded' | 'failed'; readonly detail: string | null }> {
+}
+
+export interface Settlement {
+  readonly status: 'succeeded' | 'failed';
+  readonly detail: string | null;
+}
+
+async function settlementOf(input: SettlementWait): Promise<Settlement> {
   const { confirmation, signal } = input;
   for (;;) {
     signal.throwIfAborted();
@@ -39,7 +53,7 @@ export async function awaitSettlement(input: {
 
 function nextChange(
   id: ConfirmationId,
-  { signals, clock, signal }: Pick<Parameters<typeof awaitSettlement>[0], 'signals' | 'clock' | 'signal'>,
+  { signals, clock, signal }: Pick<SettlementWait, 'signals' | 'clock' | 'signal'>,
 ): { readonly happened: Promise<void>; stop(): void } {
   const over = new AbortController();
   let unsubscribe: () => void = () => {};

@@ -38,14 +38,14 @@ export interface RunStore {
   eventCounts(ids: readonly RunId[]): Promise<ReadonlyMap<RunId, number>>;
   childOf(invocation: InvocationId): Promise<RunId | null>;
   eventsAfter(id: RunId, afterSeq: number, limit: number): Promise<readonly RunEvent[]>;
-  /** Asks whoever works on it to stop it; false where it is finished or unknown. */
+  /** Asks whoever works on it to stop it, and wakes it where it is parked; false where it is finished or unknown. */
   requestCancel(id: RunId): Promise<boolean>;
   /** Of the runs under `owner`'s lease, those that somebody wants stopped. */
   cancelRequestedOf(owner: string): Promise<readonly RunId[]>;
   /** Prolongs the lease of a process on all its runs. */
   heartbeat(input: { readonly owner: string; readonly leaseMs: number }): Promise<void>;
   /**
-   * Takes up to `limit` open runs that no living process works on. Among them are those that `owner` holds and, not
+   * Takes up to `limit` open runs that no living process works on, parked ones excepted. Among them are those that `owner` holds and, not
    * being among `working`, does not know of: the answer to the statement that gave them to it was lost.
    */
   takeOver(input: {
@@ -53,6 +53,8 @@ export interface RunStore {
     readonly limit: number;
     readonly working: readonly RunId[];
   }): Promise<readonly RunLease[]>;
+  /** Takes up to `limit` runs that were parked and whose wait has ended, the longest woken first. */
+  takeWoken(input: { readonly owner: string; readonly limit: number }): Promise<readonly RunLease[]>;
   /** Ends the leases of all other processes: for a database that only one can open. */
   endOtherLeases(owner: string): Promise<void>;
   /** Ends the lease of a process that stops in order. */

@@ -139,6 +139,7 @@ export class Runs implements RunService {
   async cancel(id: RunId): Promise<Run | null> {
     const open = await this.#ports.store.requestCancel(id);
     this.#ports.pool.cancelLocal(id);
+    this.#ports.pool.lookForWoken();
     if (!open) return this.get(id);
     return this.wait({
       id,

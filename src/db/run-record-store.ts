@@ -1,4 +1,4 @@
-import { and, asc, eq, max, ne, sql } from 'drizzle-orm';
+import { and, asc, eq, isNull, max, ne, sql } from 'drizzle-orm';
 import type { ChatMessage } from '../agent/chat-message.ts';
 import type { RunEvent } from '../agent/run.ts';
 import { runFinishedEvent } from '../agent/run-audit.ts';
@@ -12,10 +12,12 @@ import {
   type SkippedInvocation,
 } from '../agent/run-record.ts';
 import type { RunLease } from '../agent/run-store.ts';
+import type { RunWait } from '../agent/run-waits.ts';
 import type { ConfirmationId, InvocationId, RunId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import { appendAuditEvents } from './audit-store.ts';
 import type { Connection, Database } from './database.ts';
+import { areWaitedFor } from './run-parking.ts';
 import { runFactsFromRow, storedInvocationFromRow } from './run-rows.ts';
 import { invocations, runEvents, runMessages, runs } from './schema/runs.ts';
 import { storableJson, storableText } from './storable-json.ts';
@@ -131,11 +133,17 @@ export class RunRecordStore implements RunRecord {
     );
   }
 
-  decided({ id, confirmation, status, reason }: Parameters<InvocationLog['decided']>[0]): Promise<void> {
+  decided(input: Parameters<InvocationLog['decided']>[0]): Promise<void> {
+    const { id, confirmation, status, reason, coolingOff } = input;
     const data = { invocation: id, confirmation, status, reason };
-    return this.#write([{ kind: 'confirmation.decided', data }], (transaction) =>
-      this.#change(transaction, id, { status: 'running' }),
-    );
+    return this.#write([], async (transaction) => {
+      const noted = await transaction
+        .update(invocations)
+        .set({ status: coolingOff ? 'waiting' : 'running', decidedAt: sql`clock_timestamp()` })
+        .where(and(eq(invocations.id, id), isNull(invocations.decidedAt)))
+        .returning({ id: invocations.id });
+      if (noted.length > 0) await this.#appendEvents(transaction, [{ kind: 'confirmation.decided', data }]);
+    });
   }
 
   executing({ id, args, sideEffects }: Parameters<InvocationLog['executing']>[0]): Promise<void> {
@@ -225,11 +233,11 @@ export class RunRecordStore implements RunRecord {
     });
   }
 
-  async finish(end: RunEnd): Promise<void> {
+  async finish(end: RunEnd): Promise<RunId | null> {
     const { status, output, error } = end;
     const text = output === null ? null : storableText(output);
     const data = { status, output: text, error: error && { ...error } };
-    await this.#transact(async (transaction) => {
+    const parent = await this.#transact(async (transaction) => {
       await this.#appendEvents(transaction, [{ kind: 'run.finished', data }]);
       const [finished] = await transaction
         .update(runs)
@@ -241,11 +249,37 @@ export class RunRecordStore implements RunRecord {
           leaseOwner: null,
         })
         .where(eq(runs.id, this.run))
-        .returning({ agent: runs.agent });
+        .returning({ agent: runs.agent, parent: runs.parentRun });
       if (!finished) throw new LeaseLost(this.run);
       await appendAuditEvents(transaction, [runFinishedEvent(this.run, finished.agent, end)]);
+      return finished.parent;
     });
     await this.#wakeSequencer();
+    return parent;
+  }
+
+  park(waits: readonly RunWait[]): Promise<boolean> {
+    return this.#database.transaction(async (transaction) => {
+      // Locks what is waited for before the run, as whoever ends a wait does: one of the two sees the other.
+      if (!(await areWaitedFor(transaction, waits))) return false;
+      const [row] = await transaction
+        .select({ status: runs.status, cancelRequestedAt: runs.cancelRequestedAt })
+        .from(runs)
+        .where(this.#held())
+        .for('update');
+      if (!row) throw new LeaseLost(this.run);
+      if (row.status !== 'waiting' || row.cancelRequestedAt !== null) return false;
+      await transaction
+        .update(runs)
+        .set({
+          parkedAt: sql`clock_timestamp()`,
+          leaseOwner: null,
+          // Nothing that this worker still has in hand can be written any more.
+          fencingToken: sql`${runs.fencingToken} + 1`,
+        })
+        .where(eq(runs.id, this.run));
+      return true;
+    });
   }
 
   async faults(): Promise<number> {
@@ -302,10 +336,11 @@ export class RunRecordStore implements RunRecord {
     });
   }
 
-  async #transact(work: (transaction: Connection) => Promise<void>): Promise<void> {
-    await this.#database.transaction(work);
+  async #transact<T>(work: (transaction: Connection) => Promise<T>): Promise<T> {
+    const result = await this.#database.transaction(work);
     // It is committed: a lost wake-up only delays whoever watches the run, until the next poll.
     await this.#database.notifier.notify('run', this.run).catch(() => {});
+    return result;
   }
 
   /** The event is on the record; a lost wake-up only delays its number. */

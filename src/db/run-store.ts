@@ -108,7 +108,11 @@ export function createRunStore(database: Database): RunStore {
     async requestCancel(id) {
       const rows = await connection
         .update(runs)
-        .set({ cancelRequestedAt: sql`coalesce(${runs.cancelRequestedAt}, clock_timestamp())` })
+        .set({
+          cancelRequestedAt: sql`coalesce(${runs.cancelRequestedAt}, clock_timestamp())`,
+          parkedAt: null,
+          wokenAt: sql`case when ${runs.parkedAt} is null then ${runs.wokenAt} else clock_timestamp() end`,
+        })
         .where(and(eq(runs.id, id), inArray(runs.status, [...OPEN])))
         .returning({ id: runs.id });
       if (rows.length > 0) await notifyChanged(id);
@@ -149,7 +153,7 @@ export function createRunStore(database: Database): RunStore {
         const candidates = await transaction
           .select({ id: runs.id })
           .from(runs)
-          .where(and(isNull(runs.finishedAt), or(abandoned, unknownToOwner)))
+          .where(and(isNull(runs.finishedAt), isNull(runs.parkedAt), or(abandoned, unknownToOwner)))
           .orderBy(asc(runs.createdAt))
           .limit(limit)
           .for('update', { skipLocked: true });
@@ -157,11 +161,26 @@ export function createRunStore(database: Database): RunStore {
         const ids = candidates.map((row) => row.id);
         const taken = await transaction
           .update(runs)
-          .set({ leaseOwner: owner, fencingToken: sql`${runs.fencingToken} + 1` })
+          .set(takenBy(owner))
           .where(inArray(runs.id, ids))
           .returning({ run: runs.id, fencingToken: runs.fencingToken });
         return taken;
       }),
+
+    async takeWoken({ owner, limit }) {
+      const woken = connection
+        .select({ id: runs.id })
+        .from(runs)
+        .where(isNotNull(runs.wokenAt))
+        .orderBy(asc(runs.wokenAt))
+        .limit(limit)
+        .for('update', { skipLocked: true });
+      return connection
+        .update(runs)
+        .set(takenBy(owner))
+        .where(sql`${runs.id} = any(array(${woken}))`)
+        .returning({ run: runs.id, fencingToken: runs.fencingToken });
+    },
 
     async endOtherLeases(owner) {
       await connection.delete(runWorkers).where(ne(runWorkers.owner, owner));
@@ -174,6 +193,12 @@ export function createRunStore(database: Database): RunStore {
     record: (lease) => new RunRecordStore(database, lease),
   };
 }
+
+const takenBy = (owner: string) => ({
+  leaseOwner: owner,
+  fencingToken: sql`${runs.fencingToken} + 1`,
+  wokenAt: null,
+});
 
 const rowOf = (facts: RunFacts) => ({
   id: facts.id,
