@@ -29,9 +29,18 @@ export interface RunLease {
   readonly fencingToken: number;
 }
 
+export type RunCreation =
+  | { readonly kind: 'created'; readonly lease: RunLease }
+  | { readonly kind: 'exists' }
+  /** The caller has started `MOST_DELEGATES` runs already. */
+  | { readonly kind: 'too-many' };
+
+/** One run starts no more runs than this, however many turns it takes. */
+export const MOST_DELEGATES = 100;
+
 export interface RunStore {
-  /** Stores a run with its first event and its audit event, leased to `owner`. For a delegate's run that exists already: null. */
-  create(facts: RunFacts, owner: string): Promise<RunLease | null>;
+  /** Stores a run with its first event and its audit event, leased to `owner`; a delegate's run once per invocation. */
+  create(facts: RunFacts, owner: string): Promise<RunCreation>;
   find(id: RunId): Promise<Run | null>;
   statusOf(id: RunId): Promise<Run['status'] | null>;
   /** How many events each of these runs has; one query for all that are watched in this process. */
