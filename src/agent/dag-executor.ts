@@ -80,7 +80,8 @@ class PlanRun {
     for (const node of this.#plan) {
       if (this.#ends.has(node.id) || this.#running.has(node.id)) continue;
       if (!dependenciesOf(node).every((id) => this.#ends.has(id))) continue;
-      const running = this.#runNode(node)
+      const running = this.#work.scope.waits
+        .whileOpen(() => this.#runNode(node))
         .then((end) => this.#ended(node, end))
         .catch((error: unknown) => {
           // A node that was only stopped because another one failed the run.

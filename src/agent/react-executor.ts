@@ -1,5 +1,6 @@
 import { newInvocationId } from '../ids.ts';
 import { allSettled } from './all-settled.ts';
+import type { ProposedCall } from './call-scope.ts';
 import type { ChatMessage, ToolCallMessage } from './chat-message.ts';
 import { type Executor, failedRun, type RunWork } from './executor.ts';
 import type { Model, ProposedToolCall } from './model.ts';
@@ -76,17 +77,14 @@ async function runTurn(message: AssistantMessage, turn: number, work: RunWork): 
       const stored = work.progress.invocations.find(
         ({ position }) => position.kind === 'turn' && position.turn === turn && position.place === place,
       );
-      return work.call(
-        {
-          id: stored?.id ?? newInvocationId(),
-          position: { kind: 'turn', turn, place },
-          callId: call.id,
-          tool: call.name,
-          arguments: { kind: 'text', text: call.arguments },
-        },
-        stored ?? null,
-        work.scope.signal,
-      );
+      const proposed: ProposedCall = {
+        id: stored?.id ?? newInvocationId(),
+        position: { kind: 'turn', turn, place },
+        callId: call.id,
+        tool: call.name,
+        arguments: { kind: 'text', text: call.arguments },
+      };
+      return work.scope.waits.whileOpen(() => work.call(proposed, stored ?? null, work.scope.signal));
     }),
   );
   // A cancelled run ends here; the model is not told.

@@ -44,6 +44,8 @@ export interface EngineFixture {
   readonly engine: AgentEngine;
   readonly confirmations: ConfirmationService;
   readonly audited: NewAuditEvent[];
+  /** How many requests this process waits for. */
+  readonly waits: () => number;
   /** Set by a test to break the gate. */
   gateFault: (() => Promise<void>) | null;
   /** Set by a test to break the record, before anything is written. */
@@ -164,6 +166,7 @@ export async function startEngine(input: {
     engine,
     confirmations,
     audited,
+    waits: () => waiter.size,
     start: (start: Partial<StartRun> & { readonly agent: StartRun['agent'] }) =>
       engine.runs.start({
         input: 'Do it.',
@@ -228,11 +231,16 @@ export const toolNode = (
   changes: Partial<Pick<PlanNode, 'dependsOn' | 'onRejected'>> = {},
 ): PlanNode => ({ kind: 'tool', id, tool, args, dependsOn: [], onRejected: 'fail', ...changes });
 
-export const agentNode = (id: string, agent: string, dependsOn: string[] = []): PlanNode => ({
+export const agentNode = (
+  id: string,
+  agent: string,
+  dependsOn: string[] = [],
+  input = 'Do your part.',
+): PlanNode => ({
   kind: 'agent',
   id,
   agent: agentId(agent),
-  input: 'Do your part.',
+  input,
   dependsOn,
   onRejected: 'fail',
 });

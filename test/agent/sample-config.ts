@@ -96,6 +96,7 @@ export const sampleConfig = (input: {
   locale: 'en-US',
   timeZone: 'UTC',
   trustProxy: [],
+  parkAfterMs: 120_000,
   apiKeys: [],
   people: [person('li.wei', '李伟'), person('zhao.min', '赵敏')],
   channels: [],
