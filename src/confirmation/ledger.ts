@@ -141,7 +141,7 @@ export type NewConfirmation = Omit<RequestFacts, 'createdAt' | 'decideBy'> & {
   readonly deliveries: ReadonlyMap<ChannelId, ChannelAddress>;
 };
 
-/** What makes two questions of an outside agent the same call: see `docs/decisions/0013`. */
+/** What makes two questions of an outside agent the same call: see `docs/decisions/0014`. */
 export interface SameCall {
   readonly apiKeyId: string;
   readonly agent: AgentId;
