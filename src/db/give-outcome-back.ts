@@ -13,11 +13,7 @@ import { confirmations } from './schema/confirmations.ts';
 export async function giveOutcomeBack(
   connection: Connection,
   ended: ConfirmationRow,
-): Promise<{
-  readonly id: ConfirmationId;
-  readonly version: number;
-  readonly event: NewAuditEvent;
-} | null> {
+): Promise<{ readonly row: ConfirmationRow; readonly event: NewAuditEvent } | null> {
   if (ended.supersedes === null || ended.runId === null || !cameToNothing(ended)) return null;
   const [reopened] = await connection
     .update(confirmations)
@@ -31,11 +27,10 @@ export async function giveOutcomeBack(
     .where(
       and(eq(confirmations.id, ended.supersedes), eq(confirmations.supersededBy, ended.id as ConfirmationId)),
     )
-    .returning({ id: confirmations.id, version: confirmations.version, digest: confirmations.argsDigest });
+    .returning();
   if (!reopened) return null;
   return {
-    id: reopened.id as ConfirmationId,
-    version: reopened.version,
+    row: reopened,
     event: {
       kind: 'outcome.reopened',
       confirmation: reopened.id,
@@ -45,7 +40,7 @@ export async function giveOutcomeBack(
         rerun: ended.id,
         status: ended.status,
         execution: ended.executionStatus,
-        argsDigest: reopened.digest,
+        argsDigest: reopened.argsDigest,
       },
     },
   };
