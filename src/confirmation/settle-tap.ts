@@ -2,6 +2,7 @@ import type { Notice } from '../channel/card.ts';
 import type { Channel } from '../channel/channel.ts';
 import type { CallbackReply, TapEvent } from '../channel/inbound-event.ts';
 import type { ConfirmationId } from '../ids.ts';
+import type { Locale } from '../locale.ts';
 import type { ConfirmationRequest } from './confirmation-request.ts';
 import type { ConfirmationService, Settlement } from './confirmation-service.ts';
 import { NOTICES } from './notices.ts';
@@ -23,7 +24,7 @@ export async function settleTapped(
     readonly status: Settlement;
     /** What they typed; null where nothing was asked yet, or nothing was typed. */
     readonly detail: string | null;
-    readonly recapOf: (request: ConfirmationRequest) => readonly string[];
+    readonly recapOf: (request: ConfirmationRequest) => Readonly<Record<Locale, readonly string[]>>;
   },
 ): Promise<CallbackReply> {
   const { event, id, person, status, detail, recapOf } = tapped;

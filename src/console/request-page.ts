@@ -1,7 +1,7 @@
 import type { AuditEvent } from '../audit/audit-event.ts';
 import { type VisibleText, visibleText } from '../channel/visible-text.ts';
 import { argumentText } from '../confirmation/argument-text.ts';
-import { cardFacts, cardOutcome, freezeWarning } from '../confirmation/card-facts.ts';
+import { cardFacts, cardOutcome, cardReferences, freezeWarning } from '../confirmation/card-facts.ts';
 import { cardOf, cardStateOf } from '../confirmation/card-of.ts';
 import { CARD_TEXTS, type CardTexts } from '../confirmation/card-texts.ts';
 import type { ConfirmationRequest, PersonRef } from '../confirmation/confirmation-request.ts';
@@ -48,7 +48,7 @@ ${
   html`<p class="warning">${cardTexts.warnings.requesterNamedByAgent(visibleText(request.requester.name).text)}</p>`
 }
 ${rerunWarning(request, locale) !== null && html`<p class="warning">${rerunWarning(request, locale)}</p>`}
-${request.summary !== null && html`<p>${cardTexts.agentSays(visibleText(request.summary).text)}</p>`}
+${request.summary !== null && html`<p>${cardTexts.agentSays}: “${visibleText(request.summary).text}”</p>`}
 ${request.status === 'pending' && html`<p class="soft">${texts.readOnly}</p>`}
 </section>
 ${section(texts.sections.arguments, argumentList(input, texts))}
@@ -56,7 +56,7 @@ ${section(
   texts.sections.facts,
   html`<dl>
 ${field(texts.fields.tool, visible(visibleText(request.tool), texts))}
-${cardFacts(request, style).map(({ label, value }) => field(label, value))}
+${[...cardFacts(request, style), ...cardReferences(request, style)].map(({ label, value }) => field(label, value))}
 ${field(texts.fields.owner, request.agentOwner ?? texts.empty)}
 ${field(texts.fields.approvers, people(seatsOf(request)))}
 ${field(texts.fields.created, time(request.createdAt))}

@@ -2,11 +2,13 @@ import { z } from 'zod';
 import { assertNever } from '../../assert-never.ts';
 import { SETTLE_ACTIONS } from '../../channel/inbound-event.ts';
 import type { ConfirmationService } from '../../confirmation/confirmation-service.ts';
+import type { RefusalRecorder } from '../../confirmation/refused-attempt.ts';
 import { ACCESS } from '../access.ts';
 import { principalOf } from '../authentication.ts';
 import type { ConfirmationAccess } from '../confirmation-access.ts';
 import type { HttpApp } from '../http-app.ts';
 import { notFound, refused } from '../outcome-errors.ts';
+import { recordingRefusals } from '../refused-act.ts';
 import { idOf, personOf } from '../request-subject.ts';
 import { confirmationSchema } from '../schemas/confirmation-schema.ts';
 import { idParams, sentence } from '../schemas/field.ts';
@@ -19,7 +21,8 @@ import { BODY_PROBLEMS, problems } from '../schemas/problem-schema.ts';
 export function settlementRoute(
   app: HttpApp,
   ports: {
-    readonly confirmations: Pick<ConfirmationService, 'settle'>;
+    readonly confirmations: Pick<ConfirmationService, 'get' | 'settle'>;
+    readonly refusals: RefusalRecorder;
     readonly access: ConfirmationAccess;
   },
 ): void {
@@ -27,6 +30,7 @@ export function settlementRoute(
     '/confirmations/:id/settlement',
     {
       config: { access: ACCESS.settle },
+      errorHandler: recordingRefusals('settle', ports),
       schema: {
         summary: 'Say what became of a call whose outcome is unknown, or ask to run it again',
         tags: ['confirmations'],
