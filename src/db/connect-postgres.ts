@@ -4,6 +4,7 @@ import pg from 'pg';
 import { cutAfterGoodbye } from './cut-after-goodbye.ts';
 import type { Connection, Database } from './database.ts';
 import { PostgresListener } from './postgres-listener.ts';
+import { preparedClient } from './prepared-client.ts';
 import { runTransaction } from './run-transaction.ts';
 import { encodeNotification, LISTEN_CHANNEL, TopicSubscriptions } from './topics.ts';
 
@@ -63,6 +64,7 @@ export async function connectPostgres(options: PostgresOptions): Promise<Databas
   });
 
   const connection = drizzle(pool) as unknown as Connection;
+  const prepared = drizzle(preparedClient(pool as unknown as pg.PoolClient)) as unknown as Connection;
   const subscriptions = new TopicSubscriptions();
   const listener = new PostgresListener({
     url: options.url,
@@ -84,6 +86,7 @@ export async function connectPostgres(options: PostgresOptions): Promise<Databas
   return {
     kind: 'postgres',
     connection,
+    prepared,
     transaction: (work) => runTransaction(pool, work),
     notifier: {
       async notify(topic, id) {
