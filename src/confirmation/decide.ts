@@ -71,7 +71,7 @@ async function decideInside(
   const channel = surfaceName(input.surface);
   const reason = input.reason?.trim() ? input.reason.trim() : null;
   const seen = (input.surface.kind === 'channel' && input.surface.seen) || null;
-  await transaction.addVote({
+  const vote = {
     confirmationId: request.id,
     person: by,
     seat: standing.seat,
@@ -80,8 +80,8 @@ async function decideInside(
     channel,
     argsDigest: request.argsDigest,
     seen,
-  });
-  const votes = [...request.votes, { person: by, seat: standing.seat, verdict: input.verdict }];
+  };
+  const votes = [...request.votes, vote];
   // Rights are checked again for every vote that the quorum rests on.
   const approvals = countApprovals(request, votes, people);
   transaction.record({
@@ -102,14 +102,9 @@ async function decideInside(
   });
 
   const closes = input.verdict === 'reject' || approvals >= request.policy.quorum;
-  const after = closes
-    ? await transaction.close(request.id, {
-        status: input.verdict === 'reject' ? 'rejected' : 'approved',
-        by,
-        reason,
-        code: input.verdict === 'reject' ? 'rejected' : 'approved',
-      })
-    : await transaction.touch(request.id);
+  const outcome = input.verdict === 'reject' ? 'rejected' : 'approved';
+  const decision = { status: outcome, by, reason, code: outcome } as const;
+  const after = await transaction.castVote(vote, closes ? decision : null);
   if (!after) throw new DeadlinePassed(request.id);
   if (after.status !== 'pending') transaction.record(decided(after, channel));
   return { kind: 'recorded', request: after, closed: closes };
