@@ -34,7 +34,9 @@ export class SilentRecord implements RunRecord {
     return false;
   }
   async release() {}
-  async proposed() {}
+  async proposed() {
+    return { rejectedBefore: false };
+  }
   async wasRejected() {
     return false;
   }

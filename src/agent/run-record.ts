@@ -45,7 +45,8 @@ export interface RunRecord extends InvocationLog {
 
 /** What `invoke-tool` records about a call, step by step. A throw before `executing` means: it does not run. */
 export interface InvocationLog {
-  proposed(call: ProposedInvocation): Promise<void>;
+  /** Notes the call. Says, as `wasRejected` does, whether a person rejected exactly this one earlier in the same run. */
+  proposed(call: ProposedInvocation): Promise<{ readonly rejectedBefore: boolean }>;
   /** Whether a person rejected exactly this call earlier in the same run. */
   wasRejected(proposedDigest: string): Promise<boolean>;
   /** A person is asked; invocation and run read `waiting`. */

@@ -16,9 +16,10 @@ import type { ConfirmationId, InvocationId, RunId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import { appendAuditEvents } from './audit-store.ts';
 import type { Connection, Database } from './database.ts';
+import { rowsOf } from './rows-of.ts';
 import { areWaitedFor } from './run-parking.ts';
 import { runFactsFromRow, storedInvocationFromRow } from './run-rows.ts';
-import { type RunWrite, writeToRun } from './run-write.ts';
+import { type RunWrite, type WrittenToRun, writeToRun } from './run-write.ts';
 import { invocations, runMessages, runs } from './schema/runs.ts';
 import { storableJson, storableText } from './storable-json.ts';
 
@@ -53,9 +54,9 @@ export class RunRecordStore implements RunRecord {
     };
   }
 
-  appendMessages(messages: readonly ChatMessage[]): Promise<void> {
+  async appendMessages(messages: readonly ChatMessage[]): Promise<void> {
     const rows = messages.map((message, index) => ({ place: index + 1, message: storableJson(message) }));
-    return this.#write({
+    await this.#write({
       events: [],
       insert: sql`
         insert into ${runMessages} (run_id, seq, message)
@@ -66,18 +67,20 @@ export class RunRecordStore implements RunRecord {
     });
   }
 
-  modelDelta(text: string): Promise<void> {
-    return this.#write({ events: [{ kind: 'model.delta', data: { text } }] });
+  async modelDelta(text: string): Promise<void> {
+    await this.#write({ events: [{ kind: 'model.delta', data: { text } }] });
   }
 
-  proposed(call: ProposedInvocation): Promise<void> {
-    return this.#write({
+  async proposed(call: ProposedInvocation): Promise<{ readonly rejectedBefore: boolean }> {
+    const { answer } = await this.#write({
       events: [{ kind: 'tool.called', data: calledEvent(call) }],
       insert: this.#newInvocation(call, { phase: 'proposed', status: 'running', ...call }),
+      asks: sql`exists (${this.#rejected(call.proposedDigest)})`,
     });
+    return { rejectedBefore: answer };
   }
 
-  skip(call: SkippedInvocation): Promise<void> {
+  async skip(call: SkippedInvocation): Promise<void> {
     const data = { invocation: call.id, tool: call.tool, node: nodeOf(call), status: 'skipped', code: null };
     const skipped = {
       phase: 'settled',
@@ -86,33 +89,33 @@ export class RunRecordStore implements RunRecord {
       args: {},
       proposedDigest: null,
     } as const;
-    return this.#write({
+    await this.#write({
       events: [{ kind: 'tool.finished', data }],
       insert: this.#newInvocation(call, skipped),
     });
   }
 
-  markSkipped(id: InvocationId): Promise<void> {
-    return this.#write({ events: [], change: { id, status: 'skipped' } });
+  async markSkipped(id: InvocationId): Promise<void> {
+    await this.#write({ events: [], change: { id, status: 'skipped' } });
   }
 
   async wasRejected(proposedDigest: string): Promise<boolean> {
-    const rows = await this.#database.connection
-      .select({ id: invocations.id })
-      .from(invocations)
-      .where(
-        and(
-          eq(invocations.runId, this.run),
-          eq(invocations.proposedDigest, proposedDigest),
-          eq(invocations.errorCode, 'rejected'),
-        ),
-      )
-      .limit(1);
+    const rows = await rowsOf(this.#database.connection, this.#rejected(proposedDigest));
     return rows.length > 0;
   }
 
-  waiting({ id, confirmation, args, sideEffects }: Parameters<InvocationLog['waiting']>[0]): Promise<void> {
-    return this.#write({
+  #rejected(proposedDigest: string | null): SQL {
+    return sql`select 1 from ${invocations} where ${invocations.runId} = ${this.run}
+      and ${invocations.proposedDigest} = ${proposedDigest} and ${invocations.errorCode} = 'rejected'`;
+  }
+
+  async waiting({
+    id,
+    confirmation,
+    args,
+    sideEffects,
+  }: Parameters<InvocationLog['waiting']>[0]): Promise<void> {
+    await this.#write({
       events: [{ kind: 'run.waiting', data: { invocation: id, confirmation } }],
       change: {
         id,
@@ -122,9 +125,9 @@ export class RunRecordStore implements RunRecord {
     });
   }
 
-  decided(input: Parameters<InvocationLog['decided']>[0]): Promise<void> {
+  async decided(input: Parameters<InvocationLog['decided']>[0]): Promise<void> {
     const { id, confirmation, status, reason, coolingOff } = input;
-    return this.#write({
+    await this.#write({
       events: [{ kind: 'confirmation.decided', data: { invocation: id, confirmation, status, reason } }],
       change: {
         id,
@@ -135,8 +138,8 @@ export class RunRecordStore implements RunRecord {
     });
   }
 
-  executing({ id, args, sideEffects }: Parameters<InvocationLog['executing']>[0]): Promise<void> {
-    return this.#write({
+  async executing({ id, args, sideEffects }: Parameters<InvocationLog['executing']>[0]): Promise<void> {
+    await this.#write({
       events: [],
       change: {
         id,
@@ -146,17 +149,17 @@ export class RunRecordStore implements RunRecord {
     });
   }
 
-  delegateWaiting({ id, waiting }: Parameters<InvocationLog['delegateWaiting']>[0]): Promise<void> {
+  async delegateWaiting({ id, waiting }: Parameters<InvocationLog['delegateWaiting']>[0]): Promise<void> {
     const status = waiting ? 'waiting' : 'running';
-    return this.#write({
+    await this.#write({
       events: waiting ? [{ kind: 'run.waiting', data: { invocation: id, confirmation: null } }] : [],
       change: { id, status, unless: sql`${invocations.status} = ${status}` },
     });
   }
 
-  executed({ id, status, result, error }: Parameters<InvocationLog['executed']>[0]): Promise<void> {
+  async executed({ id, status, result, error }: Parameters<InvocationLog['executed']>[0]): Promise<void> {
     const text = result === null ? null : JSON.stringify(storableJson(result));
-    return this.#write({
+    await this.#write({
       events: [],
       change: { id, status, set: sql`phase = 'executed', result = ${text}, ${errorSet(error)}` },
     });
@@ -192,8 +195,8 @@ export class RunRecordStore implements RunRecord {
     this.#notify('audit');
   }
 
-  settleUnknown({ id, status, error }: Parameters<RunRecord['settleUnknown']>[0]): Promise<void> {
-    return this.#write({
+  async settleUnknown({ id, status, error }: Parameters<RunRecord['settleUnknown']>[0]): Promise<void> {
+    await this.#write({
       events: [{ kind: 'tool.finished', data: { invocation: id, status, code: error?.code ?? null } }],
       change: { id, status, set: errorSet(error) },
     });
@@ -208,8 +211,8 @@ export class RunRecordStore implements RunRecord {
     return rows[0]?.id ?? null;
   }
 
-  setHolding(holding: boolean): Promise<void> {
-    return this.#write({
+  async setHolding(holding: boolean): Promise<void> {
+    await this.#write({
       events: holding ? [{ kind: 'run.waiting', data: { invocation: null, confirmation: null } }] : [],
       holding,
     });
@@ -315,12 +318,13 @@ export class RunRecordStore implements RunRecord {
       from held`;
   }
 
-  async #write(write: RunWrite): Promise<void> {
-    await this.#inTurn(() => this.#writeOn(this.#database.connection, write));
+  async #write(write: RunWrite): Promise<WrittenToRun> {
+    const written = await this.#inTurn(() => this.#writeOn(this.#database.prepared, write));
     this.#notify('run');
+    return written;
   }
 
-  async #writeOn(connection: Connection, write: RunWrite): Promise<{ readonly changed: boolean }> {
+  async #writeOn(connection: Connection, write: RunWrite): Promise<WrittenToRun> {
     const lease = { run: this.run, fencingToken: this.#fencingToken };
     const written = await writeToRun(connection, lease, write);
     if (written === null) throw new LeaseLost(this.run);

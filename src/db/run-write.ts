@@ -17,6 +17,14 @@ export interface RunWrite {
   readonly insert?: SQL;
   readonly change?: InvocationChange;
   readonly holding?: boolean;
+  /** A question about the rows as they were before, answered along with it. */
+  readonly asks?: SQL;
+}
+
+export interface WrittenToRun {
+  /** Whether the change was made; see `unless`. */
+  readonly changed: boolean;
+  readonly answer: boolean;
 }
 
 export interface InvocationChange {
@@ -40,15 +48,15 @@ export interface InvocationChange {
 export async function writeToRun(
   connection: Connection,
   lease: RunLease,
-  { events, insert, change, holding }: RunWrite,
-): Promise<{ readonly changed: boolean } | null> {
+  { events, insert, change, holding, asks }: RunWrite,
+): Promise<WrittenToRun | null> {
   const rows = events.map(({ kind, data }, index) => ({ place: index + 1, kind, data: storableJson(data) }));
   const target =
     change === undefined
       ? sql`select true as found`
       : sql`select true as found from ${invocations}
             where ${invocations.id} = ${change.id} ${change.unless === undefined ? sql`` : sql`and not (${change.unless})`}`;
-  const [held] = await rowsOf<{ changed: boolean }>(
+  const [held] = await rowsOf<WrittenToRun>(
     connection,
     sql`
     with target as materialized (${target}),
@@ -71,7 +79,7 @@ export async function writeToRun(
       select ${lease.run}::uuid, held.event_seq - ${events.length}::integer + event.place, event.kind, event.data, clock_timestamp()
       from held, target, jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as event (place integer, kind text, data jsonb)
     )
-    select (select found from target) is true as changed from held`,
+    select (select found from target) is true as changed, ${asks ?? sql`false`} as answer from held`,
   );
   return held ?? null;
 }
