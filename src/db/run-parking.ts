@@ -1,6 +1,6 @@
 import { asc, inArray } from 'drizzle-orm';
 import type { RunWait } from '../agent/run-waits.ts';
-import type { ConfirmationId, RunId } from '../ids.ts';
+import type { RunId } from '../ids.ts';
 import type { ConfirmationRow } from './confirmation-row.ts';
 import type { Connection } from './database.ts';
 import { confirmations } from './schema/confirmations.ts';
@@ -14,44 +14,56 @@ import { runs } from './schema/runs.ts';
 export async function areWaitedFor(transaction: Connection, waits: readonly RunWait[]): Promise<boolean> {
   const requests = await lockRequests(transaction, waits);
   const delegates = await lockDelegates(transaction, waits);
-  return waits.every((wait) => {
-    if (wait.kind === 'delegate') return delegates.get(wait.run) === 'waiting';
-    if (wait.confirmation === null) return true;
-    const row = requests.get(wait.confirmation);
-    return row !== undefined && isOpen(wait.kind, row);
-  });
+  return requests !== null && waits.every((wait) => isOpen(wait, requests, delegates));
 }
 
-type Standing = Pick<ConfirmationRow, 'status' | 'executionStatus' | 'coolingOff'>;
+type Request = Pick<
+  ConfirmationRow,
+  'id' | 'status' | 'executionStatus' | 'executionSource' | 'coolingOff' | 'invocationId'
+>;
 
-function isOpen(kind: Exclude<RunWait['kind'], 'delegate'>, row: Standing): boolean {
-  switch (kind) {
+function isOpen(wait: RunWait, requests: readonly Request[], delegates: ReadonlyMap<RunId, string>): boolean {
+  if (wait.kind === 'delegate') return delegates.get(wait.run) === 'waiting';
+  if (wait.confirmation === null) return true;
+  const request = requests.find(({ id }) => id === wait.confirmation);
+  if (request === undefined) return false;
+  switch (wait.kind) {
     case 'decision':
-      return row.status === 'pending';
+      return request.status === 'pending';
     case 'cool-off':
       // The sweeper ends it, and wakes the run by that.
-      return row.executionStatus === 'unclaimed' && row.coolingOff;
+      return request.executionStatus === 'unclaimed' && request.coolingOff;
     case 'settlement':
-      return row.executionStatus === 'unknown';
+      // Another request about the same call may have brought its outcome.
+      return (
+        request.executionStatus === 'unknown' &&
+        !requests.some((other) => other.invocationId === request.invocationId && isKnown(other))
+      );
   }
 }
 
+const isKnown = ({ executionStatus, executionSource }: Request): boolean =>
+  executionStatus === 'succeeded' || (executionStatus === 'failed' && executionSource === 'settlement');
+
+/** All requests about the calls that wait. Null where somebody else holds one of them. */
 async function lockRequests(
   transaction: Connection,
   waits: readonly RunWait[],
-): Promise<ReadonlyMap<ConfirmationId, Standing>> {
+): Promise<readonly Request[] | null> {
   const ids = waits.flatMap((wait) =>
     wait.kind === 'delegate' || wait.confirmation === null ? [] : wait.confirmation,
   );
-  if (ids.length === 0) return new Map();
-  const { id, status, executionStatus, coolingOff } = confirmations;
-  const rows = await transaction
-    .select({ id, status, executionStatus, coolingOff })
+  if (ids.length === 0) return [];
+  const { id, status, executionStatus, executionSource, coolingOff, invocationId } = confirmations;
+  const calls = transaction.select({ invocationId }).from(confirmations).where(inArray(id, ids));
+  const ofTheseCalls = inArray(invocationId, calls);
+  const locked = await transaction
+    .select({ id, status, executionStatus, executionSource, coolingOff, invocationId })
     .from(confirmations)
-    .where(inArray(id, ids))
+    .where(ofTheseCalls)
     .orderBy(asc(id))
     .for('share', { skipLocked: true });
-  return new Map(rows.map((row) => [row.id as ConfirmationId, row]));
+  return locked.length === (await transaction.$count(confirmations, ofTheseCalls)) ? locked : null;
 }
 
 async function lockDelegates(
