@@ -11,6 +11,7 @@ import { benchDecisions } from './decisions.ts';
 import { benchDurableRun } from './durable-run.ts';
 import { benchHookDispatch } from './hook-dispatch.ts';
 import { benchInvokeTool } from './invoke-tool.ts';
+import { benchParkedRun } from './parked-run.ts';
 import { benchPolicies } from './policies.ts';
 import { benchWaits } from './waits.ts';
 
@@ -24,6 +25,7 @@ try {
   rows.push(...(await benchInvokeTool()));
   rows.push(...(await benchDurableRun(await freshDatabase('durable'))));
   rows.push(...(await benchDecisionToResume(await freshDatabase('resume'))));
+  rows.push(...(await benchParkedRun(await freshDatabase('parked'))));
   rows.push(...(await benchDecisions(await freshDatabase('decisions'))));
   rows.push(...(await benchWaits(await freshDatabase('waits'))));
 } finally {

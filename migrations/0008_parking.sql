@@ -19,7 +19,7 @@ update invocations set decided_at = clock_timestamp()
   where confirmation_id is not null and not (phase = 'waiting' and status = 'waiting');
 
 -- A decision, the end of a grant or of its cool-off, a settlement. Whoever parks a run locks these rows first, so one
--- of the two sees the other.
+-- of the two sees the other. A parked run has no writer of its own: whoever ends a wait never waits for one here.
 create function confirmations_wake_run() returns trigger language plpgsql as $$
 begin
   update runs set parked_at = null, woken_at = clock_timestamp() where id = new.run_id and parked_at is not null;

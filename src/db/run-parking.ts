@@ -9,6 +9,7 @@ import { runs } from './schema/runs.ts';
 /**
  * Whether none of these waits has ended, with everything they depend on locked until the end of the transaction: what
  * would end one of them comes before, and is seen here, or after, and finds the run as this transaction leaves it.
+ * Waits for no lock: what somebody else holds may be ending, and the run can be parked another time.
  */
 export async function areWaitedFor(transaction: Connection, waits: readonly RunWait[]): Promise<boolean> {
   const requests = await lockRequests(transaction, waits);
@@ -42,6 +43,7 @@ const UNSETTLED: ReadonlySet<ConfirmationRow['executionStatus']> = new Set([
   'unknown',
 ]);
 
+/** Those of the requests that nobody else holds. */
 async function lockRequests(
   transaction: Connection,
   waits: readonly RunWait[],
@@ -56,7 +58,7 @@ async function lockRequests(
     .from(confirmations)
     .where(inArray(id, ids))
     .orderBy(asc(id))
-    .for('share');
+    .for('share', { skipLocked: true });
   return new Map(rows.map((row) => [row.id as ConfirmationId, row]));
 }
 
@@ -71,6 +73,6 @@ async function lockDelegates(
     .from(runs)
     .where(inArray(runs.id, ids))
     .orderBy(asc(runs.id))
-    .for('share');
+    .for('share', { skipLocked: true });
   return new Map(rows.map((row) => [row.id, row.status]));
 }
