@@ -4,7 +4,8 @@ import type { HookRegistry } from '../hook/hook-registry.ts';
 import type { SideEffect } from '../hook/side-effect.ts';
 import type { AgentId, ConfirmationId, InvocationId, PersonId, RunId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import type { CallPosition, InvocationLog, SettledStatus } from './run-record.ts';
+import type { CallPosition, ExecutionLog, InvocationLog, SettledStatus } from './run-record.ts';
+import type { RunWaits } from './run-waits.ts';
 import type { Tool } from './tool.ts';
 
 /** The run in which calls are made: who, with which tools, under which hooks, and where it is written down. */
@@ -22,9 +23,14 @@ export interface CallScope {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly hooks: HookRegistry;
   readonly log: InvocationLog;
+  /** Where a call says that it only waits, so that the run can be parked. */
+  readonly waits: RunWaits;
   /** Aborts with a `RunStop`. */
   readonly signal: AbortSignal;
 }
+
+/** The same for a call that people have approved: which tool it is is settled, and nothing but its end is written. */
+export type ExecutionScope = Omit<CallScope, 'tools' | 'log' | 'waits'> & { readonly log: ExecutionLog };
 
 export interface ProposedCall {
   readonly id: InvocationId;
@@ -67,7 +73,7 @@ export interface OpenCall {
   readonly startedAtMs: number;
 }
 
-export const digestOfCall = (call: OpenCall, scope: CallScope): string =>
+export const digestOfCall = (call: OpenCall, scope: Pick<CallScope, 'organization'>): string =>
   digestOf({
     organization: scope.organization,
     tool: call.toolName,
@@ -75,7 +81,7 @@ export const digestOfCall = (call: OpenCall, scope: CallScope): string =>
     args: call.args,
   });
 
-export function hookContextOf(call: OpenCall, scope: CallScope): HookContext {
+export function hookContextOf(call: OpenCall, scope: ExecutionScope): HookContext {
   return {
     toolName: call.toolName,
     toolArgs: call.args,

@@ -7,6 +7,7 @@ import { checkRewritten, readArguments } from './call-arguments.ts';
 import {
   type CallScope,
   digestOfCall,
+  type ExecutionScope,
   hookContextOf,
   type OpenCall,
   type ProposedCall,
@@ -35,7 +36,7 @@ export async function invokeTool(
   ports: InvokePorts,
 ): Promise<SettledCall> {
   const { call, parsed } = openCall(proposed, scope, ports);
-  await scope.log.proposed({
+  const { rejectedBefore } = await scope.log.proposed({
     id: call.id,
     position: proposed.position,
     callId: call.callId,
@@ -43,7 +44,7 @@ export async function invokeTool(
     args: call.args,
     proposedDigest: call.tool === null || parsed.kind === 'refused' ? null : digestOfCall(call, scope),
   });
-  return judge(call, parsed, scope, ports);
+  return judge(call, { parsed, rejectedBefore }, scope, ports);
 }
 
 /** The call as it was proposed, its arguments read without loss. */
@@ -71,7 +72,7 @@ export function openCall(
 /** Everything before a person or the tool: tool, arguments, hooks, gate. No exception in here lets a call run. */
 export async function judge(
   call: OpenCall,
-  parsed: ParsedJson,
+  { parsed, rejectedBefore }: { readonly parsed: ParsedJson; readonly rejectedBefore: boolean },
   scope: CallScope,
   ports: InvokePorts,
 ): Promise<SettledCall> {
@@ -91,7 +92,7 @@ export async function judge(
   if (check.kind === 'invalid') {
     return endBlocked(call, blockedBy('invalid_arguments', check.message), scope, ports);
   }
-  if (await scope.log.wasRejected(digestOfCall(call, scope))) {
+  if (rejectedBefore) {
     return endBlocked(call, blockedBy('rejected', REJECTED_BEFORE), scope, ports);
   }
 
@@ -156,7 +157,7 @@ export async function run(
   call: OpenCall,
   tool: Tool,
   sendBeforeMs: number | null,
-  scope: CallScope,
+  scope: ExecutionScope,
   ports: InvokePorts,
 ): Promise<SettledCall> {
   const notedAtMs = ports.clock.monotonic();
@@ -182,7 +183,7 @@ export async function run(
 export async function send(
   call: OpenCall,
   tool: Tool,
-  scope: CallScope,
+  scope: ExecutionScope,
   ports: InvokePorts,
 ): Promise<SettledCall> {
   const outcome = await execute(call, tool, scope.signal, ports);
@@ -253,7 +254,7 @@ async function withdrawUnnoted(call: OpenCall, scope: CallScope, ports: InvokePo
 /** The claimed grant of a call that was certainly not sent. */
 async function returnGrant(
   call: OpenCall,
-  scope: CallScope,
+  scope: ExecutionScope,
   { confirmations, logger }: InvokePorts,
 ): Promise<void> {
   if (call.confirmation === null) return;

@@ -1,5 +1,6 @@
 import { newInvocationId } from '../ids.ts';
 import { allSettled } from './all-settled.ts';
+import type { ProposedCall } from './call-scope.ts';
 import type { ChatMessage, ToolCallMessage } from './chat-message.ts';
 import { type Executor, failedRun, type RunWork } from './executor.ts';
 import type { Model, ProposedToolCall } from './model.ts';
@@ -32,27 +33,34 @@ export class ReactExecutor implements Executor {
 
   async run(work: RunWork): Promise<RunEnd> {
     const messages = [...work.progress.messages];
-    const append = async (added: readonly ChatMessage[]) => {
-      await work.record.appendMessages(added);
+    // What follows from rows of its own, as the results of calls do, is written with the model's next answer.
+    const unsaved: ChatMessage[] = [];
+    const add = (added: readonly ChatMessage[]) => {
       messages.push(...added);
+      unsaved.push(...added);
     };
-    if (messages.length === 0) await append(await this.#opening());
+    const save = () => work.record.appendMessages(unsaved.splice(0));
+    if (messages.length === 0) {
+      add(await this.#opening());
+      await save();
+    }
 
     for (;;) {
       const turn = messages.filter((message) => message.role === 'assistant').length;
       const last = messages.at(-1);
       if (last?.role === 'assistant') {
         if (last.toolCalls.length > 0) {
-          await append(await runTurn(last, turn, work));
+          add(await runTurn(last, turn, work));
         } else if (last.content !== null) {
           return { status: 'succeeded', output: last.content, error: null };
         } else if (messages.at(-2)?.role === 'user' && messages.at(-2)?.content === EMPTY_TURN) {
           return failedRun('empty_answer', 'The model answered with nothing, twice in a row.');
         } else {
-          await append([{ role: 'user', content: EMPTY_TURN }]);
+          add([{ role: 'user', content: EMPTY_TURN }]);
         }
       }
       if (turn >= this.#maxTurns) {
+        await save();
         return failedRun('max_turns', `The agent did not come to an end within ${this.#maxTurns} turns.`);
       }
       const answer = await this.#model.complete({
@@ -60,11 +68,15 @@ export class ReactExecutor implements Executor {
         tools: [...work.scope.tools.values()],
         signal: work.scope.signal,
       });
-      if (answer.kind === 'failed') return failedRun('model_failed', answer.message);
+      if (answer.kind === 'failed') {
+        await save();
+        return failedRun('model_failed', answer.message);
+      }
       if (answer.text !== null) await work.record.modelDelta(answer.text);
-      await append([
+      add([
         { role: 'assistant', content: answer.text, toolCalls: withUniqueIds(answer.toolCalls, turn + 1) },
       ]);
+      await save();
     }
   }
 }
@@ -76,17 +88,14 @@ async function runTurn(message: AssistantMessage, turn: number, work: RunWork): 
       const stored = work.progress.invocations.find(
         ({ position }) => position.kind === 'turn' && position.turn === turn && position.place === place,
       );
-      return work.call(
-        {
-          id: stored?.id ?? newInvocationId(),
-          position: { kind: 'turn', turn, place },
-          callId: call.id,
-          tool: call.name,
-          arguments: { kind: 'text', text: call.arguments },
-        },
-        stored ?? null,
-        work.scope.signal,
-      );
+      const proposed: ProposedCall = {
+        id: stored?.id ?? newInvocationId(),
+        position: { kind: 'turn', turn, place },
+        callId: call.id,
+        tool: call.name,
+        arguments: { kind: 'text', text: call.arguments },
+      };
+      return work.scope.waits.whileOpen(() => work.call(proposed, stored ?? null, work.scope.signal));
     }),
   );
   // A cancelled run ends here; the model is not told.

@@ -8,13 +8,14 @@ import type { CallScope } from './call-scope.ts';
 import { DagExecutor } from './dag-executor.ts';
 import { type Executor, failedRun } from './executor.ts';
 import { giveUpRun } from './give-up-run.ts';
-import type { InvokePorts } from './invoke-ports.ts';
+import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
 import { invokeTool } from './invoke-tool.ts';
 import { ReactExecutor } from './react-executor.ts';
 import { resumeCall } from './resume-call.ts';
 import { LeaseLost, type RunEnd, type RunRecord } from './run-record.ts';
 import { RunStop } from './run-stop.ts';
 import type { RunFacts, RunSignals, RunStore, SessionStore } from './run-store.ts';
+import { type RunWait, RunWaits } from './run-waits.ts';
 import type { RunWatcher } from './run-watcher.ts';
 import { openingMessages } from './session-opening.ts';
 import type { Tool } from './tool.ts';
@@ -24,6 +25,7 @@ export const MAX_DEPTH = 4;
 
 export interface RunWorkerPorts extends InvokePorts {
   readonly organization: Config['organization'];
+  readonly parkAfterMs: Config['parkAfterMs'];
   readonly agents: AgentDirectory;
   readonly store: RunStore;
   readonly sessions: SessionStore;
@@ -55,7 +57,13 @@ export async function workThrough(
     await giveUpRun(record, ports);
     return failedRun('agent_unavailable', `The agent "${progress.facts.agent}" cannot be set up.`);
   }
-  const scope = scopeOf(progress.facts, setup, record, stop.signal, ports);
+  const waits = new RunWaits({
+    parkAfterMs: ports.parkAfterMs,
+    clock: ports.clock,
+    park: (waited) => parked(record, waited, ports),
+    onParked: () => stop.abort(new RunStop('parked')),
+  });
+  const scope = scopeOf(progress.facts, setup, { record, waits, signal: stop.signal }, ports);
   const executor = executorFor(progress.facts, setup, scope, ports);
   if (executor === null) {
     await giveUpRun(record, ports);
@@ -90,11 +98,26 @@ export async function workThrough(
   }
 }
 
+/** Whether the run is parked now. A database that cannot be asked says no, and is asked again later. */
+async function parked(
+  record: RunRecord,
+  waits: readonly RunWait[],
+  { logger }: Pick<RunWorkerPorts, 'logger'>,
+): Promise<boolean> {
+  try {
+    return await record.park(waits);
+  } catch (error) {
+    // Parked before, by a transaction whose answer was lost; or another worker's.
+    if (error instanceof LeaseLost) return true;
+    logger.warn({ err: error, run: record.run }, 'the run cannot be parked yet');
+    return false;
+  }
+}
+
 function scopeOf(
   facts: RunFacts,
   setup: AgentSetup,
-  record: RunRecord,
-  signal: AbortSignal,
+  { record, waits, signal }: Pick<CallScope, 'waits' | 'signal'> & { readonly record: RunRecord },
   ports: RunWorkerPorts,
 ): CallScope {
   const delegates = delegatesOf(facts, setup);
@@ -107,6 +130,7 @@ function scopeOf(
         startChild: (child) => ports.startChild({ ...child, parent: facts }),
         cancel: ports.cancel,
         log: record,
+        waits,
       }),
     );
   }
@@ -122,6 +146,7 @@ function scopeOf(
     tools: new Map(tools.map((tool) => [tool.name, tool])),
     hooks: setup.hooks,
     log: record,
+    waits,
     signal,
   };
 }
@@ -144,6 +169,8 @@ function executorFor(
           confirmation: call.confirmation,
           confirmations: ports.confirmations,
           signals: ports.signals,
+          actor: actorOfRun(scope),
+          waits: scope.waits,
           clock: ports.clock,
           signal,
         }),

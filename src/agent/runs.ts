@@ -8,7 +8,7 @@ import { faultOfPlan } from './plan-check.ts';
 import type { Run, RunEvent, RunStatus } from './run.ts';
 import type { RunPool } from './run-pool.ts';
 import type { RunService, StartRun } from './run-service.ts';
-import type { RunFacts, RunStore } from './run-store.ts';
+import { MOST_DELEGATES, type RunCreation, type RunFacts, type RunStore } from './run-store.ts';
 import type { RunWatcher } from './run-watcher.ts';
 import { MAX_DEPTH, type RunWorkerPorts } from './run-worker.ts';
 
@@ -78,7 +78,10 @@ export class Runs implements RunService {
       parent: { run: parent.id, invocation },
       depth: parent.depth + 1,
     });
-    const child = created ? id : await this.#ports.store.childOf(invocation);
+    if (created === 'too-many') {
+      throw new CountersignError('invalid_request', `A run may call agents at most ${MOST_DELEGATES} times.`);
+    }
+    const child = created === 'created' ? id : await this.#ports.store.childOf(invocation);
     if (child === null) throw new Error(`the run that invocation ${invocation} started is gone`);
     return child;
   }
@@ -139,6 +142,7 @@ export class Runs implements RunService {
   async cancel(id: RunId): Promise<Run | null> {
     const open = await this.#ports.store.requestCancel(id);
     this.#ports.pool.cancelLocal(id);
+    this.#ports.pool.lookForWoken();
     if (!open) return this.get(id);
     return this.wait({
       id,
@@ -148,11 +152,10 @@ export class Runs implements RunService {
     });
   }
 
-  async #begin(facts: RunFacts): Promise<boolean> {
-    const lease = await this.#ports.store.create(facts, this.#ports.pool.owner);
-    if (lease === null) return false;
-    this.#ports.pool.begin(lease);
-    return true;
+  async #begin(facts: RunFacts): Promise<RunCreation['kind']> {
+    const creation = await this.#ports.store.create(facts, this.#ports.pool.owner);
+    if (creation.kind === 'created') this.#ports.pool.begin(creation.lease);
+    return creation.kind;
   }
 
   #setupFor({ agent, plan }: Pick<StartRun, 'agent' | 'plan'>): AgentSetup {

@@ -21,6 +21,8 @@ export interface Config {
   readonly locale: Locale;
   readonly timeZone: string;
   readonly trustProxy: readonly string[];
+  /** How long a run may only wait before nothing but its rows is left of it. */
+  readonly parkAfterMs: number;
   readonly apiKeys: readonly ApiKeyConfig[];
   readonly people: readonly PersonConfig[];
   readonly channels: readonly ChannelConfig[];

@@ -22,6 +22,7 @@ import { createConfirmationLedger } from '../../src/db/confirmation-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
 import { FreezeStore } from '../../src/db/freeze-store.ts';
 import { createRefusalStore } from '../../src/db/refusal-store.ts';
+import { createRerunStore } from '../../src/db/rerun-store.ts';
 import { createRunSignals } from '../../src/db/run-signals.ts';
 import { createRunStore } from '../../src/db/run-store.ts';
 import { auditEvents } from '../../src/db/schema/audit.ts';
@@ -46,6 +47,8 @@ export interface EngineFixture {
   readonly engine: AgentEngine;
   readonly confirmations: ConfirmationService;
   readonly audited: NewAuditEvent[];
+  /** How many requests this process waits for. */
+  readonly waits: () => number;
   /** Set by a test to break the gate. */
   gateFault: (() => Promise<void>) | null;
   /** Set by a test to break the record, before anything is written. */
@@ -82,26 +85,26 @@ export async function startEngine(input: {
     onPollFailed: () => {},
   });
   const sweeper = new Sweeper({ ledger, reach, clock: systemClock, onFailed: () => {} });
-  const confirmations = createConfirmationService({
-    ledger,
-    people: roster,
-    reach,
-    toolFacts: catalog,
-    waiter,
-    refusals: createRefusalStore(database),
-    freezes: new FreezeStore(database),
-    deliveriesOf: async () => new Map(),
-  });
-  const gate = createConfirmationGate({
-    organization: config.organization,
+  const asking = {
     configRevision: config.revision,
     ledger,
     people: roster,
     policies: createPolicyEvaluator(config),
     toolFacts: catalog,
     reach,
-    ownerOf: (id) => config.agents.find((agent) => agent.id === id)?.owner ?? null,
     verificationKey: 'key of the tests',
+  };
+  const confirmations = createConfirmationService({
+    ...asking,
+    waiter,
+    refusals: createRefusalStore(database),
+    freezes: new FreezeStore(database),
+    deliveriesOf: async () => new Map(),
+  });
+  const gate = createConfirmationGate({
+    ...asking,
+    organization: config.organization,
+    ownerOf: (id) => config.agents.find((agent) => agent.id === id)?.owner ?? null,
   });
   const fixture: Pick<EngineFixture, 'gateFault' | 'auditFault' | 'afterClaim'> = {
     gateFault: null,
@@ -128,6 +131,7 @@ export async function startEngine(input: {
     config,
     catalog,
     store: createRunStore(database),
+    reruns: createRerunStore(database),
     sessions: createSessionStore(database),
     signals: createRunSignals(database),
     exclusive: input.exclusive ?? false,
@@ -168,6 +172,7 @@ export async function startEngine(input: {
     engine,
     confirmations,
     audited,
+    waits: () => waiter.size,
     start: (start: Partial<StartRun> & { readonly agent: StartRun['agent'] }) =>
       engine.runs.start({
         input: 'Do it.',
@@ -232,11 +237,16 @@ export const toolNode = (
   changes: Partial<Pick<PlanNode, 'dependsOn' | 'onRejected'>> = {},
 ): PlanNode => ({ kind: 'tool', id, tool, args, dependsOn: [], onRejected: 'fail', ...changes });
 
-export const agentNode = (id: string, agent: string, dependsOn: string[] = []): PlanNode => ({
+export const agentNode = (
+  id: string,
+  agent: string,
+  dependsOn: string[] = [],
+  input = 'Do your part.',
+): PlanNode => ({
   kind: 'agent',
   id,
   agent: agentId(agent),
-  input: 'Do your part.',
+  input,
   dependsOn,
   onRejected: 'fail',
 });

@@ -98,6 +98,7 @@ describe('the sample configuration', () => {
       locale: 'zh-CN',
       timeZone: 'Asia/Shanghai',
       trustProxy: [],
+      parkAfterMs: 120_000,
       externalTools: ['bank__*'],
       models: { main: { baseUrl: 'http://127.0.0.1:9/v1', model: 'a-model' } },
     });

@@ -75,6 +75,7 @@ export const CONFIG: Config = {
   locale: 'en-US',
   timeZone: 'Asia/Shanghai',
   trustProxy: [],
+  parkAfterMs: 120_000,
   apiKeys: API_KEYS,
   people: PEOPLE,
   channels: [],

@@ -86,6 +86,8 @@ export interface Core {
   /** Who is away in the configuration of the moment. */
   readonly absences: Map<string, AbsenceConfig>;
   readonly versions: Map<string, string | null>;
+  /** Tools that may run again under the same key. */
+  readonly idempotent: Set<string>;
   /** The rule that applies to the next calls. */
   policy: DecidingPolicy;
   match: (() => PolicyAnswer) | null;
@@ -105,6 +107,7 @@ export function startCore(database: Database): Core {
     addressOf: (channel) => ADDRESSES.get(channel) ?? null,
     accountsOf: (id) => (inactive.has(id) ? [] : (accounts.get(id) ?? [])),
   };
+  const idempotent = new Set<string>();
   const people = {
     byId: (id: string) => (isKnown(id) ? { id: person(id), name: id, active: !inactive.has(id) } : null),
     absenceOf: (id: string) => absences.get(id) ?? null,
@@ -113,6 +116,7 @@ export function startCore(database: Database): Core {
   const toolFacts = {
     versionOf: (tool: string) => versions.get(tool) ?? null,
     timeoutMsOf: () => null,
+    isIdempotent: (tool: string) => idempotent.has(tool),
     decisiveFieldsOf: () => [],
   };
   const waiter = new ConfirmationWaiter({
@@ -122,6 +126,17 @@ export function startCore(database: Database): Core {
     onPollFailed: () => {},
   });
   waiter.start();
+  const asking = {
+    configRevision: 'test',
+    ledger,
+    people,
+    policies: {
+      evaluate: (): PolicyAnswer => core.match?.() ?? { kind: 'policy', policy: core.policy },
+    },
+    toolFacts,
+    reach,
+    verificationKey: 'key of the tests',
+  };
   const core: Core = {
     ledger,
     reach,
@@ -129,6 +144,7 @@ export function startCore(database: Database): Core {
     inactive,
     absences,
     versions,
+    idempotent,
     waiter,
     policy: POLICY,
     match: null,
@@ -140,26 +156,13 @@ export function startCore(database: Database): Core {
     }),
     sweeper: new Sweeper({ ledger, reach, clock: systemClock, onFailed: () => {} }),
     service: createConfirmationService({
-      ledger,
-      people,
-      reach,
-      toolFacts,
+      ...asking,
       waiter,
       refusals: createRefusalStore(database),
       freezes: new FreezeStore(database),
       deliveriesOf: async () => new Map(),
     }),
-    gate: createConfirmationGate({
-      organization: 'acme',
-      configRevision: 'test',
-      ledger,
-      people,
-      policies: { evaluate: () => core.match?.() ?? { kind: 'policy', policy: core.policy } },
-      toolFacts,
-      reach,
-      ownerOf: () => person('owner'),
-      verificationKey: 'key of the tests',
-    }),
+    gate: createConfirmationGate({ ...asking, organization: 'acme', ownerOf: () => person('owner') }),
     ask: (args, changes = {}) =>
       core.gate.ask({
         context: contextOf(args, changes),

@@ -49,6 +49,8 @@ export const runs = pgTable('runs', {
   cancelRequestedAt: time('cancel_requested_at'),
   faults: integer('faults').notNull().default(0),
   leaseOwner: text('lease_owner'),
+  parkedAt: time('parked_at'),
+  wokenAt: time('woken_at'),
   fencingToken: bigint('fencing_token', { mode: 'number' }).notNull().default(0),
   createdAt: time('created_at').notNull(),
   finishedAt: time('finished_at'),
@@ -84,6 +86,7 @@ export const invocations = pgTable('invocations', {
   errorMessage: text('error_message'),
   sideEffects: jsonb('side_effects').$type<readonly SideEffect[]>().notNull(),
   createdAt: time('created_at').notNull(),
+  decidedAt: time('decided_at'),
   executingAt: time('executing_at'),
   finishedAt: time('finished_at'),
 });

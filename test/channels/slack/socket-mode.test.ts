@@ -84,10 +84,10 @@ describe('a tap over a socket', () => {
       const words = { title: text('Reason'), label: text('Why?'), submit: text('OK'), cancel: text('Back') };
       return channel.reply(event, {
         kind: 'ask-reason',
-        verdict: 'reject',
+        action: 'reject',
         confirmation: event.confirmation ?? '',
         token: event.token ?? '',
-        recap: [],
+        recap: { 'zh-CN': [], 'en-US': [] },
         failure: notice,
         ...words,
       });
