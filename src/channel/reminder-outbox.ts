@@ -1,8 +1,8 @@
 import type { ChannelId, ConfirmationId } from '../ids.ts';
 import type { DirectRecipient } from './channel.ts';
 
-/** Why there is a note under a card: time passes, more people were asked, or nobody knows what became of the call. */
-export const REMINDER_KINDS = ['reminder', 'escalation', 'unknown'] as const;
+/** Why there is a note under a card: time passes, more people were asked, the call failed, or nobody knows what became of it. */
+export const REMINDER_KINDS = ['reminder', 'escalation', 'unknown', 'failed'] as const;
 export type ReminderKind = (typeof REMINDER_KINDS)[number];
 
 /**

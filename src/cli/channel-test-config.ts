@@ -6,7 +6,7 @@ import { agentId, apiKeyId, personId } from '../ids.ts';
 export const CHANNEL_TEST = {
   agent: 'channel-test',
   requester: 'channel-test',
-  tool: 'countersign__channel_test',
+  tool: 'trial__channel_test',
 } as const;
 
 /**

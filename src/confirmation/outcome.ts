@@ -63,13 +63,19 @@ export function recordOutcome(
   });
 }
 
-/** Queues a note under the cards of an unknown outcome, once people may settle it: a changed card makes no sound. */
+/**
+ * Queues a note under the cards of a call that failed, and of an unknown outcome once people may settle it: a changed
+ * card makes no sound. What succeeded needs nobody.
+ */
 export async function askWhatBecame(
   transaction: LedgerTransaction,
   request: ConfirmationRequest,
 ): Promise<void> {
-  if (request.status !== 'approved' || request.execution.status !== 'unknown') return;
-  if (request.execution.settleOpen) await transaction.queueReminders(request.id, 'unknown');
+  if (request.status !== 'approved') return;
+  const { execution } = request;
+  if (execution.status === 'failed') await transaction.queueReminders(request.id, 'failed');
+  if (execution.status === 'unknown' && execution.settleOpen)
+    await transaction.queueReminders(request.id, 'unknown');
 }
 
 /** What PostgreSQL can keep: bounded, well-formed, without NUL. */

@@ -20,6 +20,7 @@ interface ReminderTexts {
   readonly reminder: (facts: ReminderFacts) => string;
   readonly escalation: (facts: ReminderFacts, names: readonly string[]) => string;
   readonly unknown: (title: string, code: string) => string;
+  readonly failed: (title: string, code: string) => string;
 }
 
 const TEXTS: Readonly<Record<Locale, ReminderTexts>> = {
@@ -30,6 +31,7 @@ const TEXTS: Readonly<Record<Locale, ReminderTexts>> = {
       `已升级，增加审批人：${names.join('、')}（${progress}，所需人数不变）。${title}。截止时间 ${deadline}，核对码 ${code}。请在上方卡片中处理。`,
     unknown: (title, code) =>
       `需要人工核实：没有人知道这次调用是否已经生效。${title}，核对码 ${code}。请查清楚后在上方卡片中登记。`,
+    failed: (title, code) => `已批准的调用执行失败。${title}，核对码 ${code}。详情见上方卡片。`,
   },
   'en-US': {
     reminder: ({ title, progress, deadline, code }) =>
@@ -38,6 +40,8 @@ const TEXTS: Readonly<Record<Locale, ReminderTexts>> = {
       `Escalated, now also asked: ${names.join(', ')} (${progress}, as many approvals as before). ${title}. Decide by ${deadline}, verification code ${code}. Please use the card above.`,
     unknown: (title, code) =>
       `Somebody has to look: nobody knows whether this call took effect. ${title}, verification code ${code}. Please find out, then say so on the card above.`,
+    failed: (title, code) =>
+      `The call that was approved has failed. ${title}, verification code ${code}. The card above says more.`,
   },
 };
 
@@ -50,6 +54,10 @@ export function reminderText(input: CardOfInput & { readonly kind: ReminderKind 
   if (kind === 'unknown') {
     const open = settleActions(request, locale) !== null;
     return open ? TEXTS[locale].unknown(cardOf(input).title, request.verificationCode) : null;
+  }
+  if (kind === 'failed') {
+    const failed = request.status === 'approved' && request.execution.status === 'failed';
+    return failed ? TEXTS[locale].failed(cardOf(input).title, request.verificationCode) : null;
   }
   if (request.status !== 'pending') return null;
   const facts: ReminderFacts = {

@@ -13,8 +13,8 @@ const CLOCK = sql`clock_timestamp()`;
 const LONGEST_ERROR = 500;
 
 /**
- * Queues a note for each card that stands in a chat; one that is still to be sent needs no reminder, and neither does
- * a person who has voted, in a direct message.
+ * Queues a note for each card that stands in a chat; one that is still to be sent needs none. Nobody who has voted is
+ * reminded of it in a direct message.
  */
 export async function insertReminders(
   connection: Connection,
@@ -27,8 +27,7 @@ export async function insertReminders(
       and(
         eq(deliveries.confirmationId, confirmationId),
         sql`cardinality(${deliveries.messageIds}) > 0`,
-        sql`not exists (select 1 from ${votes}
-          where ${votes.confirmationId} = ${confirmationId} and ${votes.personId} = ${deliveries.personId})`,
+        OF_OPEN_REQUESTS.has(kind) ? notVotedYet(confirmationId) : undefined,
       ),
     );
   if (shown.length === 0) return;
@@ -45,6 +44,12 @@ export async function insertReminders(
     )
     .onConflictDoNothing();
 }
+
+const OF_OPEN_REQUESTS: ReadonlySet<ReminderKind> = new Set(['reminder', 'escalation']);
+
+const notVotedYet = (confirmationId: ConfirmationId) =>
+  sql`not exists (select 1 from ${votes}
+    where ${votes.confirmationId} = ${confirmationId} and ${votes.personId} = ${deliveries.personId})`;
 
 export const createReminderOutbox = ({ connection }: Pick<Database, 'connection'>): ReminderOutbox => ({
   claim: (input) => claim(connection, input),
@@ -78,7 +83,7 @@ async function claim(
       and(
         eq(reminders.state, 'queued'),
         eq(deliveries.channelId, channel),
-        sql`case when ${reminders.kind} = 'unknown' then ${confirmations.executionStatus} = 'unknown'
+        sql`case when ${reminders.kind} in ('unknown', 'failed') then ${confirmations.executionStatus} = ${reminders.kind}
           else ${confirmations.status} = 'pending' end`,
         sql`${reminders.nextAttemptAt} <= ${CLOCK}`,
       ),

@@ -362,6 +362,46 @@ describe('a fault', () => {
     ]);
   });
 
+  it.each<[string, string, string]>([
+    ['fallbackAfter: 5m', 'fallbackAfter', 'needs fallback: the channels that are asked then'],
+    [
+      'channels: [pay-feishu]\n    fallback: [pay-slak]',
+      'fallback[0]',
+      'names a channel that is not there: pay-slak; did you mean pay-slack?',
+    ],
+    [
+      'channels: [pay-feishu]\n    fallback: [pay-feishu]',
+      'fallback[0]',
+      "is asked in any case: pay-feishu is one of the policy's channels",
+    ],
+    [
+      'channels: [pay-feishu]\n    fallback: [pay-slack]\n    fallbackAfter: 15m',
+      'fallbackAfter',
+      'has to be shorter than deliveryTimeout',
+    ],
+  ])('is a fallback that cannot be one: %s', (keys, path, fault) => {
+    const policy = keys.startsWith('channels') ? keys : `channels: [pay-feishu]\n    ${keys}`;
+    expect(faultsOf(sampleWith(['channels: [pay-feishu, pay-slack]', policy]))).toContain(
+      `policies[0].${path} ${fault}`,
+    );
+  });
+
+  it('is asking people directly of whom too few could be written to; one of them is a warning', () => {
+    const direct: Change = ['quorum: 2', 'quorum: 2\n    notify: direct'];
+    const without: Change = [
+      'slack: { team: T0ACME, user: U0WANG }, feishu: { tenant: 2f0acme, openId: ou_wang }',
+      'consoleKey: 0123456789abcdef',
+    ];
+    expect(faultsOf(sampleWith(direct))).toEqual([]);
+    expect(faultsOf(sampleWith(direct, without))).toEqual([
+      'policies[0].notify is direct, and 1 people could be written to where 2 must approve: wang.fang has no account in these channels',
+    ]);
+    const { warnings } = loaded(sampleWith(['quorum: 2', 'quorum: 1\n    notify: direct'], without));
+    expect(warnings.map(({ path, message }) => `${path} ${message}`)).toContain(
+      'policies[0].notify is direct, and wang.fang has no account in these channels: nobody writes to them',
+    );
+  });
+
   it('is a flagged tool, or an agent that has everything confirmed, that nobody would be asked about', () => {
     const withoutDefault: Change = ['defaultPolicy:', '# defaultPolicy:'];
     expect(faultsOf(sampleWith(withoutDefault))).toEqual([

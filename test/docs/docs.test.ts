@@ -186,7 +186,7 @@ describe('commands', () => {
     ).stdout;
 
   it('of the documentation are those that `--help` lists, and the other way round', async () => {
-    const groups = await Promise.all([help(), help('audit'), help('policy')]);
+    const groups = await Promise.all([help(), help('audit'), help('policy'), help('channels')]);
     const listed = groups
       .flatMap((text) => [...(text.split('Commands:')[1] ?? '').matchAll(/^ {2}(\w+)/gm)])
       .map(([, name]) => name);
