@@ -98,18 +98,18 @@ function scopeOf(
   ports: RunWorkerPorts,
 ): CallScope {
   const delegates = delegatesOf(facts, setup);
-  const tools: Tool[] = [...setup.tools];
-  if (delegates.length > 0) {
-    tools.push(
-      callAgentTool(delegates, {
-        store: ports.store,
-        watcher: ports.watcher,
-        startChild: (child) => ports.startChild({ ...child, parent: facts }),
-        cancel: ports.cancel,
-        log: record,
-      }),
-    );
-  }
+  const delegation: readonly Tool[] =
+    delegates.length === 0
+      ? []
+      : [
+          callAgentTool(delegates, {
+            store: ports.store,
+            watcher: ports.watcher,
+            startChild: (child) => ports.startChild({ ...child, parent: facts }),
+            cancel: ports.cancel,
+            log: record,
+          }),
+        ];
   return {
     run: facts.id,
     parentRun: facts.parent?.run ?? null,
@@ -119,7 +119,10 @@ function scopeOf(
     requesterNamedByAgent: facts.requesterNamedByAgent,
     session: facts.session,
     evaluation: facts.evaluation,
-    tools: new Map(tools.map((tool) => [tool.name, tool])),
+    // Looked up whenever a turn begins or a call is made: servers list their tools late, and list others later.
+    get tools() {
+      return new Map([...setup.tools(), ...delegation].map((tool) => [tool.name, tool]));
+    },
     hooks: setup.hooks,
     log: record,
     signal,

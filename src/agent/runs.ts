@@ -164,7 +164,7 @@ export class Runs implements RunService {
     }
     if (plan !== null) {
       const fault = faultOfPlan(plan, {
-        hasTool: (name) => setup.tools.some((tool) => tool.name === name),
+        hasTool: (name) => setup.tools().some((tool) => tool.name === name),
         mayCallAgent: (id) => id === agent || setup.config.delegates.includes(id),
       });
       if (fault !== null) throw new CountersignError('invalid_plan', fault);

@@ -80,6 +80,17 @@ export const agent = (id: string, changes: Partial<AgentConfig> = {}): AgentConf
   ...changes,
 });
 
+/** The configuration with other tools behind its HTTP connectors. */
+export const withTools = (
+  config: Config,
+  change: (tools: readonly ConnectorToolConfig[], connector: string) => readonly ConnectorToolConfig[],
+): Config => ({
+  ...config,
+  connectors: config.connectors.map((connector) =>
+    connector.kind === 'http' ? { ...connector, tools: change(connector.tools, connector.id) } : connector,
+  ),
+});
+
 /** Acme with one connector whose tools are gated (`pay…`) or not, each behaving as its name says. */
 export const sampleConfig = (input: {
   readonly modelUrl: string;
