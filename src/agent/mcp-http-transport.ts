@@ -1,3 +1,6 @@
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { Readable } from 'node:stream';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { type Clock, sleep } from '../clock.ts';
@@ -13,8 +16,8 @@ const MAX_BODY_BYTES = 20 * 1024 * 1024;
 const BETWEEN_STREAMS_MS = 1_000;
 
 /**
- * The SDK's transport, on a `fetch` that follows no redirect, bounds what it reads, and tells apart what was never
- * sent, what the server refused, and everything else: that may have been acted on.
+ * The SDK's transport, on a `fetch` of ours that follows no redirect, bounds what it reads, and tells apart what was
+ * never sent, what the server refused, and everything else: that may have been acted on.
  */
 export const createMcpHttpTransport = (
   server: HttpServer,
@@ -33,65 +36,78 @@ function boundedFetch(clock: Clock, onMisbehaved: (error: McpMisbehaved) => void
   return async (url, init) => {
     const isStream = init?.method === 'GET';
     if (isStream) {
-      const sinceMs = clock.monotonic() - lastStreamMs;
-      if (sinceMs < BETWEEN_STREAMS_MS) {
-        await sleep(clock, BETWEEN_STREAMS_MS - sinceMs, init?.signal ?? undefined);
-      }
+      const restMs = BETWEEN_STREAMS_MS - (clock.monotonic() - lastStreamMs);
+      if (restMs > 0) await sleep(clock, restMs, init?.signal ?? undefined);
       lastStreamMs = clock.monotonic();
     }
-    let response: Response;
-    try {
-      response = await fetch(url, { ...init, redirect: 'manual' });
-    } catch (error) {
-      const reason = reasonNotSent(error);
-      throw reason === null ? error : new McpNotSent(reason);
-    }
-    if (isStream && response.status === 405) return response;
-    if (response.status >= 300 && response.status < 500) {
-      await response.body?.cancel().catch(() => {});
+    const response = await exchange(new URL(url), init ?? {});
+    const status = response.statusCode ?? 0;
+    if (status >= 300 && status < 500 && !(isStream && status === 405)) {
+      response.destroy();
       // As with any connector: 307 and 308 say that the request was not taken, other redirects do not.
-      const taken = response.status < 400 && response.status !== 307 && response.status !== 308;
-      throw taken ? new McpMisbehaved('the server redirects') : new McpRefused(response.status);
+      const taken = status < 400 && status !== 307 && status !== 308;
+      throw taken ? new McpMisbehaved('the server redirects') : new McpRefused(status);
     }
-    if (response.body === null) return response;
-    const bounded = response.body.pipeThrough(
-      limit((bytes, total) => {
-        if (total > MAX_BODY_BYTES) throw new McpMisbehaved('the server sent more than fits');
-        if (flood.take({ bytes, messages: 1 })) return;
-        const floods = new McpMisbehaved('the server floods');
-        onMisbehaved(floods);
-        throw floods;
-      }),
-    );
-    return new Response(bounded, response);
+    let total = 0;
+    const misbehaved = (what: string) => {
+      const error = new McpMisbehaved(what);
+      onMisbehaved(error);
+      return error;
+    };
+    const bounded = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        total += chunk.byteLength;
+        if (!flood.take({ bytes: chunk.byteLength, messages: 1 })) throw misbehaved('the server floods');
+        if (total > MAX_BODY_BYTES) {
+          throw isStream ? new Error('enough of this stream') : misbehaved('the server sent more than fits');
+        }
+        controller.enqueue(chunk);
+      },
+    });
+    const body = (Readable.toWeb(response) as ReadableStream<Uint8Array>).pipeThrough(bounded);
+    const hasBody = status !== 204 && status !== 304;
+    return new Response(hasBody ? body : null, { status, headers: headersOf(response) });
   };
 }
 
-const limit = (check: (bytes: number, total: number) => void): TransformStream<Uint8Array, Uint8Array> => {
-  let total = 0;
-  return new TransformStream({
-    transform(chunk, controller) {
-      total += chunk.byteLength;
-      check(chunk.byteLength, total);
-      controller.enqueue(chunk);
-    },
+/**
+ * One request on a connection of its own: on a kept-alive one, a request that was lost cannot be told from one that
+ * arrived. Node writes nothing before `connect` (`secureConnect` under TLS), which draws the line exactly.
+ */
+function exchange(
+  url: URL,
+  { method = 'GET', headers, body, signal }: RequestInit,
+): Promise<IncomingMessage> {
+  const secure = url.protocol === 'https:';
+  return new Promise((resolve, reject) => {
+    let connected = false;
+    const request = (secure ? requestHttps : requestHttp)(url, {
+      method,
+      agent: false,
+      headers: { ...Object.fromEntries(new Headers(headers)), 'accept-encoding': 'identity' },
+      ...(signal && { signal }),
+    });
+    request.on('socket', (socket) =>
+      socket.once(secure ? 'secureConnect' : 'connect', () => {
+        connected = true;
+      }),
+    );
+    request.on('error', (error: NodeJS.ErrnoException) =>
+      reject(connected ? error : new McpNotSent(error.code ?? 'no connection')),
+    );
+    request.on('response', (response) => {
+      // Whoever reads the body hears of it; without a reader it is nobody's fault.
+      response.on('error', () => {});
+      resolve(response);
+    });
+    request.end(typeof body === 'string' ? body : undefined);
   });
-};
+}
 
-/** What goes wrong before there is a connection: nothing of the request was written then. */
-const BEFORE_SENDING: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
-
-function reasonNotSent(error: unknown): string | null {
-  for (let cause = error, depth = 0; cause instanceof Error && depth < 4; cause = cause.cause, depth += 1) {
-    const code: unknown = 'code' in cause ? cause.code : undefined;
-    if (typeof code === 'string' && BEFORE_SENDING.has(code)) return code;
+function headersOf({ headers }: IncomingMessage): Headers {
+  const result = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    if (typeof value === 'string') result.set(name, value);
   }
-  return null;
+  return result;
 }
