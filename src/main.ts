@@ -181,7 +181,7 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
 }
 
 /** How long the start waits for servers that list their tools: runs that are taken up again shall find them. */
-const FIRST_LISTING_WITHIN_MS = 10_000;
+const FIRST_LISTING_WITHIN_MS = 5_000;
 
 /** Servers of tools, connected in the background: one that is down, or slow, keeps nothing else from starting. */
 async function connectServers({

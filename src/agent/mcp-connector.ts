@@ -62,7 +62,7 @@ export class McpConnector {
     this.#toolPorts = {
       connector,
       isCovered: covered,
-      execute: (tool, listed, call) => this.#execute(tool, listed, call),
+      send: (tool, listed, call) => this.#send(tool, listed, call),
     };
     this.firstAttempt = new Promise((resolve) => {
       this.#tried = resolve;
@@ -222,7 +222,7 @@ export class McpConnector {
     }
   }
 
-  async #execute(
+  async #send(
     tool: Pick<Tool, 'name' | 'version'>,
     listed: ListedTool,
     call: ToolExecution,

@@ -23,11 +23,7 @@ export interface McpToolPorts {
   readonly connector: McpConnectorConfig;
   /** Whether some policy names tools that this one is among, whatever its condition says. */
   isCovered(name: string): boolean;
-  execute(
-    tool: Pick<Tool, 'name' | 'version'>,
-    listed: ListedTool,
-    call: ToolExecution,
-  ): Promise<ToolOutcome>;
+  send(tool: Pick<Tool, 'name' | 'version'>, listed: ListedTool, call: ToolExecution): Promise<ToolOutcome>;
 }
 
 /**
@@ -67,7 +63,7 @@ export function toMcpTool(listed: ListedTool, ports: McpToolPorts): Tool | { rea
     timeoutMs: rule.timeoutMs,
     decisiveFields: decisiveFieldsOf(rule.card),
     validate: schema.validate,
-    execute: (call) => ports.execute({ name, version }, listed, call),
+    execute: (call) => ports.send({ name, version }, listed, call),
   };
 }
 
