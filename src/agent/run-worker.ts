@@ -10,6 +10,10 @@ import { type Executor, failedRun } from './executor.ts';
 import { giveUpRun } from './give-up-run.ts';
 import type { InvokePorts } from './invoke-ports.ts';
 import { invokeTool } from './invoke-tool.ts';
+import type { PlanNode } from './plan.ts';
+import { faultOfPlanFor } from './plan-check.ts';
+import { planningInstructions } from './plan-proposal.ts';
+import { PlanningExecutor } from './planning-executor.ts';
 import { ReactExecutor } from './react-executor.ts';
 import { resumeCall } from './resume-call.ts';
 import { LeaseLost, type RunEnd, type RunRecord } from './run-record.ts';
@@ -131,7 +135,7 @@ function scopeOf(
 
 /** Whom a run may hand work to; a plan may also name the agent itself. */
 const delegatesOf = (facts: RunFacts, setup: AgentSetup): readonly AgentId[] =>
-  facts.plan === null ? setup.config.delegates : [...setup.config.delegates, facts.agent];
+  facts.executor === 'react' ? setup.config.delegates : [...setup.config.delegates, facts.agent];
 
 function executorFor(
   facts: RunFacts,
@@ -139,9 +143,12 @@ function executorFor(
   scope: CallScope,
   ports: RunWorkerPorts,
 ): Executor | null {
-  if (facts.plan !== null) {
-    return new DagExecutor({
-      plan: facts.plan,
+  const { model, config } = setup;
+  const { limits } = config;
+  const dagOf = (plan: readonly PlanNode[]) =>
+    new DagExecutor({
+      plan,
+      limits,
       settlementOf: (call, signal) =>
         awaitSettlement({
           confirmation: call.confirmation,
@@ -151,17 +158,19 @@ function executorFor(
           signal,
         }),
     });
+  if (facts.plan !== null) return dagOf(facts.plan);
+  if (model === null) return null;
+  const opening = (instructions: string) =>
+    openingMessages({ instructions, input: facts.input, hooks: setup.hooks }, scope, ports.sessions, ports);
+  if (facts.executor === 'react') {
+    return new ReactExecutor({ model, limits, opening: () => opening(config.instructions) });
   }
-  if (setup.model === null) return null;
-  return new ReactExecutor({
-    model: setup.model,
-    maxTurns: setup.config.maxTurns,
+  return new PlanningExecutor({
+    model,
+    limits,
     opening: () =>
-      openingMessages(
-        { instructions: setup.config.instructions, input: facts.input, hooks: setup.hooks },
-        scope,
-        ports.sessions,
-        ports,
-      ),
+      opening(`${config.instructions}\n\n${planningInstructions(setup.tools(), delegatesOf(facts, setup))}`),
+    faultOf: (plan) => faultOfPlanFor(setup, plan),
+    executorOf: dagOf,
   });
 }

@@ -210,7 +210,17 @@ export interface AgentConfig {
   readonly delegates: readonly AgentId[];
   readonly hooks: readonly HookDeclaration[];
   readonly requireConfirmationForAll: boolean;
-  readonly maxTurns: number;
+  readonly limits: RunLimits;
+}
+
+/** What one run of an agent may use up; null: as much as it takes. */
+export interface RunLimits {
+  /** Answers of the model. */
+  readonly turns: number;
+  readonly toolCalls: number | null;
+  /** From the start of the run, without what it waits for people. */
+  readonly wallTimeMs: number | null;
+  readonly tokens: number | null;
 }
 
 export interface HookDeclaration {

@@ -1,5 +1,6 @@
 import { and, asc, eq, max, ne, sql } from 'drizzle-orm';
 import type { ChatMessage } from '../agent/chat-message.ts';
+import type { PlanNode } from '../agent/plan.ts';
 import type { RunEvent } from '../agent/run.ts';
 import { runFinishedEvent } from '../agent/run-audit.ts';
 import {
@@ -72,6 +73,27 @@ export class RunRecordStore implements RunRecord {
 
   modelDelta(text: string): Promise<void> {
     return this.#write([{ kind: 'model.delta', data: { text } }], async () => {});
+  }
+
+  planned(plan: readonly PlanNode[]): Promise<void> {
+    return this.#write([], async (transaction) => {
+      await transaction
+        .update(runs)
+        .set({ plan: storableJson(plan) })
+        .where(eq(runs.id, this.run));
+    });
+  }
+
+  async workedMs(): Promise<number> {
+    const waitingMs = sql`coalesce(extract(epoch from clock_timestamp() - ${runs.waitingSince}) * 1000, 0)`;
+    const [row] = await this.#database.connection
+      .select({
+        workedMs: sql<string>`extract(epoch from clock_timestamp() - ${runs.createdAt}) * 1000 - ${runs.waitedMs} - ${waitingMs}`,
+      })
+      .from(runs)
+      .where(this.#held());
+    if (!row) throw new LeaseLost(this.run);
+    return Number(row.workedMs);
   }
 
   proposed(call: ProposedInvocation): Promise<void> {
