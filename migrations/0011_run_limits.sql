@@ -20,6 +20,10 @@ create trigger runs_count_waiting before update of status on runs
   for each row when (old.status is distinct from new.status)
   execute function runs_count_waiting();
 
+-- A plan may come from the model, after the run has begun.
+alter table runs drop constraint runs_plan;
+alter table runs add constraint runs_plan check (executor = 'dag' or plan is null);
+
 -- What a session's start gives may be about the person it is for: nobody else's runs get it. Empty: no person.
 alter table sessions add column person text not null default '';
 update sessions set person = runs.requester_id

@@ -5,7 +5,7 @@ import { openPostgres } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 import { type EngineFixture, startEngine } from './engine-fixture.ts';
 import { ModelServer, toolResult, toolResults, type WireCall } from './model-server.ts';
-import { agent, sampleConfig } from './sample-config.ts';
+import { agent, NO_LIMITS, sampleConfig } from './sample-config.ts';
 import { type Seen, sampleHooks } from './sample-hooks.ts';
 import { ToolServer } from './tool-server.ts';
 
@@ -31,7 +31,9 @@ describe('the ReAct executor', () => {
       config: sampleConfig({
         modelUrl: await model.start(),
         toolUrl: await tools.start(),
-        agents: [agent('buyer', { maxTurns: 4, hooks: [{ name: 'greet', options: {} }] })],
+        agents: [
+          agent('buyer', { limits: { ...NO_LIMITS, turns: 4 }, hooks: [{ name: 'greet', options: {} }] }),
+        ],
       }),
       hookKinds: sampleHooks(seen),
     });

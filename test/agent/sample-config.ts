@@ -4,6 +4,7 @@ import type {
   ConnectorToolConfig,
   PersonConfig,
   PolicyRule,
+  RunLimits,
 } from '../../src/config/config.ts';
 import { agentId, personId } from '../../src/ids.ts';
 
@@ -66,6 +67,8 @@ const person = (id: string, name: string): PersonConfig => ({
   identities: [],
 });
 
+export const NO_LIMITS: RunLimits = { turns: 8, toolCalls: null, wallTimeMs: null, tokens: null };
+
 export const agent = (id: string, changes: Partial<AgentConfig> = {}): AgentConfig => ({
   id: agentId(id),
   model: id,
@@ -76,7 +79,7 @@ export const agent = (id: string, changes: Partial<AgentConfig> = {}): AgentConf
   delegates: [],
   hooks: [],
   requireConfirmationForAll: false,
-  maxTurns: 8,
+  limits: NO_LIMITS,
   ...changes,
 });
 

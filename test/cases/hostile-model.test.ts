@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Turn } from '../agent/model-server.ts';
 import { toolResults } from '../agent/model-server.ts';
-import { agent } from '../agent/sample-config.ts';
+import { agent, NO_LIMITS } from '../agent/sample-config.ts';
 import { until } from '../support/until.ts';
 import { BUYER, type CaseRig, onlyRequest, PAYMENT, startRig } from './case-rig.ts';
 
@@ -18,7 +18,7 @@ describe('a model that misbehaves', () => {
   let rig: CaseRig;
 
   beforeAll(async () => {
-    rig = await startRig({ agents: [agent('buyer', { maxTurns: 20 })] });
+    rig = await startRig({ agents: [agent('buyer', { limits: { ...NO_LIMITS, turns: 20 } })] });
   });
   afterAll(() => rig.stop());
   beforeEach(() => {

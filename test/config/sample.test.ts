@@ -117,7 +117,7 @@ describe('the sample configuration', () => {
       id: 'procurement',
       model: 'main',
       owner: 'zhao.min',
-      maxTurns: 20,
+      limits: { turns: 20, toolCalls: null, wallTimeMs: null, tokens: null },
     });
     expect(config.connectors[0]).toMatchObject({
       headers: { authorization: 'Bearer oa-token' },
@@ -202,6 +202,7 @@ describe('the sample configuration', () => {
   it('reaches a server over HTTP where it has a url', () => {
     const text = sampleWith([
       'command: [npx, -y, "@modelcontextprotocol/server-filesystem", /srv/files]',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own placeholder.
       'url: "https://tools.acme.example/mcp", headers: { authorization: "Bearer ${OA_TOKEN}" }',
     ]);
     expect(loaded(text).config.connectors[1]).toMatchObject({
