@@ -49,6 +49,8 @@ export class McpConnector {
   /** What each definition was made into, so that only a changed one is looked at again. */
   #made: ReadonlyMap<string, ReturnType<typeof toMcpTool>> = new Map();
   #refused = 0;
+  /** How many calls are under way. */
+  #calls = 0;
   #working: Promise<void> = Promise.resolve();
   #tried: () => void = () => {};
   /** Resolves when the first attempt to list the tools is over, whatever became of it. */
@@ -161,7 +163,9 @@ export class McpConnector {
       );
       await this.#take(listing.tools, [...listing.refused]);
     } catch (error) {
-      throw tooLate.signal.aborted ? new McpMisbehaved('it did not list its tools in time') : error;
+      if (!tooLate.signal.aborted) throw error;
+      // Some servers do one thing at a time: a call that takes long must not be broken off for want of a listing.
+      if (this.#calls === 0) throw new McpMisbehaved('it did not list its tools in time');
     } finally {
       cancelTimer();
     }
@@ -231,7 +235,12 @@ export class McpConnector {
     if (this.#tools.get(tool.name)?.version !== tool.version) return notConnected('it has changed meanwhile');
     if (this.#state.kind !== 'listed') return notConnected('its server is not connected');
     const { session } = this.#state;
-    return callMcpTool(session, listed.name, call);
+    this.#calls += 1;
+    try {
+      return await callMcpTool(session, listed.name, call);
+    } finally {
+      this.#calls -= 1;
+    }
   }
 }
 

@@ -49,6 +49,8 @@ function boundedFetch(clock: Clock, onMisbehaved: (error: McpMisbehaved) => void
       throw taken ? new McpMisbehaved('the server redirects') : new McpRefused(status);
     }
     let total = 0;
+    // An event has at least two line ends.
+    const isEvents = response.headers['content-type']?.startsWith('text/event-stream') === true;
     const misbehaved = (what: string) => {
       const error = new McpMisbehaved(what);
       onMisbehaved(error);
@@ -57,7 +59,8 @@ function boundedFetch(clock: Clock, onMisbehaved: (error: McpMisbehaved) => void
     const bounded = new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
         total += chunk.byteLength;
-        if (!flood.take({ bytes: chunk.byteLength, messages: 1 })) throw misbehaved('the server floods');
+        const messages = isEvents ? Math.ceil(countOf(chunk, LINE_END) / 2) : 1;
+        if (!flood.take({ bytes: chunk.byteLength, messages })) throw misbehaved('the server floods');
         if (total > MAX_BODY_BYTES) {
           throw isStream ? new Error('enough of this stream') : misbehaved('the server sent more than fits');
         }
@@ -102,6 +105,14 @@ function exchange(
     });
     request.end(typeof body === 'string' ? body : undefined);
   });
+}
+
+const LINE_END = 10;
+
+function countOf(chunk: Uint8Array, byte: number): number {
+  let count = 0;
+  for (let at = chunk.indexOf(byte); at !== -1; at = chunk.indexOf(byte, at + 1)) count += 1;
+  return count;
 }
 
 function headersOf({ headers }: IncomingMessage): Headers {

@@ -5,7 +5,9 @@ import { McpMisbehaved } from './mcp-fault.ts';
 /** More tools than one agent can be told of. */
 const MOST_TOOLS = 256;
 const MOST_PAGES = 64;
+/** Of one tool's description as JSON, in UTF-16 code units. */
 const LARGEST_DEFINITION = 64 * 1024;
+const DEEPEST_DEFINITION = 64;
 
 /** One tool as its server describes it. Nothing in here is trusted. */
 export interface ListedTool {
@@ -87,12 +89,11 @@ function sortOut(raw: readonly unknown[]): McpListing {
 }
 
 function readTool(definition: unknown): ListedTool | { readonly name: string; readonly why: string } {
+  if (!isBounded(definition)) return { name: nameIn(definition), why: 'is described at too great a length' };
   const parsed = listedTool.safeParse(definition);
   if (!parsed.success) return { name: nameIn(definition), why: 'is no description of a tool' };
   const { name, title, description, inputSchema, outputSchema, annotations } = parsed.data;
-  const why =
-    faultOfName(name) ??
-    (sizeOf(definition) > LARGEST_DEFINITION ? 'is described at too great a length' : null);
+  const why = faultOfName(name);
   if (why !== null) return { name: nameIn(definition), why };
   return {
     name,
@@ -114,8 +115,16 @@ const faultOfName = (name: string): string | null =>
     ? null
     : 'has a name that is not made of 1 to 60 letters, digits, - and _';
 
-function sizeOf(definition: unknown): number {
-  return JSON.stringify(definition).length;
+/** Level by level, since what walks down into it by itself would not come back from a deep one. */
+function isBounded(definition: unknown): boolean {
+  let level: readonly unknown[] = [definition];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > DEEPEST_DEFINITION || level.length > LARGEST_DEFINITION) return false;
+    level = level.flatMap((value) =>
+      typeof value === 'object' && value !== null ? Object.values(value) : [],
+    );
+  }
+  return JSON.stringify(definition).length <= LARGEST_DEFINITION;
 }
 
 function nameIn(definition: unknown): string {

@@ -14,6 +14,8 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 /** Longest line: a listing with every schema at its limit, and then some. */
 const LONGEST_LINE_BYTES = 20 * 1024 * 1024;
+/** What waits to be read by the program: one that asks and never reads the answers would fill our memory. */
+const MOST_UNREAD_BYTES = 8 * 1024 * 1024;
 /** How long a program may take to go by itself, and then to heed SIGTERM. */
 const GRACE_MS = 2_000;
 const STDERR_LINES = 20;
@@ -87,6 +89,10 @@ export class McpStdioTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
     if (this.#closed || !stdin?.writable) throw new McpNotSent('the program does not run');
+    if (stdin.writableLength > MOST_UNREAD_BYTES) {
+      this.#misbehaved('the server does not read what it is sent');
+      throw new McpNotSent('the program does not read');
+    }
     if (stdin.write(serializeMessage(message))) return;
     await Promise.race([new Promise<void>((resolve) => stdin.once('drain', resolve)), this.#gone]);
   }

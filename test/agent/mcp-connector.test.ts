@@ -253,15 +253,18 @@ describe('what a tool of an MCP server is allowed', () => {
         inputSchema: { type: 'object', properties: { a: { $id: 'https://a.example/', type: 'string' } } },
       }),
       listed('array', { inputSchema: { type: 'object', minProperties: 'many' } }),
+      listed('deep', {
+        inputSchema: JSON.parse(`${'{"type":"object","not":'.repeat(100)}{}${'}'.repeat(100)}`),
+      }),
       listed('long', { description: 'x'.repeat(70_000) }),
     );
     const { connector, log } = start(folder);
     await connected(connector);
     expect(connector.tools().map(({ name }) => name)).toEqual(['files__good']);
-    expect(connector.health().detail).toBe('1 tools, 9 refused');
+    expect(connector.health().detail).toBe('1 tools, 10 refused');
     const refused = log.filter(({ message }) => message.includes('is refused'));
     expect(refused.map(({ fields }) => fields.tool)).toContain('twice');
-    expect(refused).toHaveLength(9);
+    expect(refused).toHaveLength(10);
   });
 
   it('says which patterns speak of no tool that is listed', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import { agentId } from '../../src/ids.ts';
+import { agentId, personId } from '../../src/ids.ts';
 import { openPostgres } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 import { type EngineFixture, startEngine } from './engine-fixture.ts';
@@ -263,6 +263,20 @@ describe('the ReAct executor', () => {
       retryable: false,
     });
     expect(tools.callsTo('/hang').length).toBe(1);
+  });
+
+  it('asks the session hooks anew for another person, who gets nothing of the first', async () => {
+    model.script('buyer', [{ text: 'a' }, { text: 'b' }, { text: 'c' }]);
+    for (const requester of [personId('li.wei'), personId('zhao.min'), personId('li.wei')]) {
+      const { id } = await engine.start({ agent: BUYER, session: 'shared', requester });
+      await engine.finished(id);
+    }
+    expect(seen.sessions.map(({ userId }) => userId)).toEqual(['li.wei', 'zhao.min']);
+    expect(
+      model
+        .requestsOf('buyer')
+        .map(({ messages }) => /act for (\S+)\./.exec(messages[0]?.content ?? '')?.[1]),
+    ).toEqual(['li.wei', 'zhao.min', 'li.wei']);
   });
 
   it('asks the session hooks once a session, and puts what they say into every first prompt', async () => {

@@ -333,6 +333,10 @@ describe('the command', () => {
       'sample-procurement-key',
     );
     expect(asked.body.confirmation).toMatchObject({ policy: { id: 'large-payment', quorum: 2 } });
+    expect(await gate.call('GET', '/readyz')).toMatchObject({
+      status: 200,
+      body: { checks: expect.arrayContaining([expect.objectContaining({ name: 'connector files' })]) },
+    });
     expect(await gate.end()).toBe(0);
   });
 });
