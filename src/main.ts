@@ -19,6 +19,7 @@ import type { ConfirmationGate } from './confirmation/gate.ts';
 import { createTapHandler } from './confirmation/handle-tap.ts';
 import type { ConfirmationLedger } from './confirmation/ledger.ts';
 import { createPolicyEvaluator } from './confirmation/policy-evaluator.ts';
+import type { RefusalRecorder } from './confirmation/refused-attempt.ts';
 import { reminderText } from './confirmation/reminder-text.ts';
 import { createConfirmationGate } from './confirmation/request-confirmation.ts';
 import { createRoster, type Roster } from './confirmation/roster.ts';
@@ -37,6 +38,7 @@ import { createFreezeCardStore } from './db/freeze-card-store.ts';
 import { FreezeStore } from './db/freeze-store.ts';
 import { RateLimitStore } from './db/rate-limit-store.ts';
 import { ReadOnlyStore } from './db/read-only-store.ts';
+import { createRefusalStore } from './db/refusal-store.ts';
 import { createReminderOutbox } from './db/reminder-store.ts';
 import { createRunSignals } from './db/run-signals.ts';
 import { createRunStore } from './db/run-store.ts';
@@ -129,7 +131,7 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
   const auditRecorder = createAuditRecorder(database);
   const readOnly = new ReadOnlyStore(database);
   const freezes = new FreezeStore(database);
-  const core = await createCore(foundation, { channels, roster, catalog });
+  const core = await createCore(foundation, { channels, roster, catalog, freezes });
   const engine = createAgents(foundation, { ...core, roster, catalog, readOnly });
   if (engine.faults.length > 0) throw new Error(`Agents cannot be set up: ${engine.faults.join('; ')}`);
 
@@ -142,7 +144,7 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
       confirmations: core.confirmations,
       deliveries: createTapDeliveries(database),
       roster,
-      audit: auditRecorder,
+      refusals: core.refusals,
       clock,
       logger,
       timeZone: config.timeZone,
@@ -150,6 +152,7 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
     channels,
     audit: createAuditReader(database),
     auditRecorder,
+    refusals: core.refusals,
     readOnly,
     freezes,
     readiness: createReadiness({ database, channels: [...channels.values()], servers }),
@@ -223,6 +226,7 @@ function createChannels({ config, clock, logger }: Foundation): ReadonlyMap<Chan
 interface Core {
   readonly ledger: ConfirmationLedger;
   readonly confirmations: ConfirmationService;
+  readonly refusals: RefusalRecorder;
   readonly gate: ConfirmationGate;
 }
 
@@ -232,6 +236,7 @@ async function createCore(
     readonly channels: ReadonlyMap<ChannelId, Channel>;
     readonly roster: Roster;
     readonly catalog: ToolCatalog;
+    readonly freezes: Freezes;
   },
 ): Promise<Core> {
   const survive = (part: Parameters<ServiceMetrics['survived']>[0]) => (error: unknown) => {
@@ -261,13 +266,17 @@ async function createCore(
   const owners = new Map<string, Config['agents'][number]['owner']>(
     config.agents.map((agent) => [agent.id, agent.owner]),
   );
+  const refusals = createRefusalStore(database);
   return {
     ledger,
+    refusals,
     confirmations: createConfirmationService({
       ledger,
       people: roster,
       toolFacts,
       waiter,
+      refusals,
+      freezes: parts.freezes,
       deliveriesOf: (ids) => deliveriesOf(database.connection, ids),
     }),
     gate: createConfirmationGate({

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { TapAction } from '../../src/channel/inbound-event.ts';
+import { LOCALES } from '../../src/locale.ts';
 import { SLACK_ID } from './config.ts';
 import { LIMITS } from './limits.ts';
 
@@ -53,6 +54,8 @@ const modalContext = z.strictObject({
   person: z.string().regex(SLACK_ID.user),
   chat: z.string().regex(SLACK_ID.channel),
   message: z.string().regex(SLACK_ID.timestamp),
+  /** In which language the person was asked; absent in modals that were opened by an older version of this service. */
+  locale: z.enum(LOCALES).nullish(),
 });
 /** What a modal remembers of the tap that opened it. Slack keeps it out of the person's sight and hands it back. */
 export type ModalContext = z.infer<typeof modalContext>;

@@ -1,4 +1,4 @@
-import type { LocalizedText } from '../locale.ts';
+import type { Locale, LocalizedText } from '../locale.ts';
 import type { Verdict } from '../verdict.ts';
 import type { Notice } from './card.ts';
 
@@ -63,7 +63,7 @@ export type CallbackReply =
       readonly submit: LocalizedText;
       readonly cancel: LocalizedText;
       /** What the person is deciding about, on one line each. */
-      readonly recap: readonly string[];
+      readonly recap: Readonly<Record<Locale, readonly string[]>>;
       /** Said by an ephemeral where the modal cannot be opened. */
       readonly failure: Notice;
     }

@@ -23,34 +23,39 @@ export interface FactStyle {
 /** In UTF-16 units: reasons are bounded where they come in, details of an execution here. */
 const LONGEST_DETAIL = 500;
 
-/** Who asks and for whom, under which rule, how far it is, until when: the same in every state. */
+const fact = (label: string, value: string): CardFact => ({ label, value });
+
+/** For whom and by whom it is asked, how far it is, until when: the same in every state. */
 export function cardFacts(request: ConfirmationRequest, { texts, timeZone }: FactStyle): readonly CardFact[] {
-  const fact = (label: string, value: string): CardFact => ({ label, value });
   return [
-    fact(texts.facts.agent, visibleText(request.agent).text),
     fact(texts.facts.requester, `${nameOf(request.requester)} (${visibleText(request.requester.id).text})`),
-    fact(texts.facts.policy, visibleText(request.policy.id).text),
+    fact(texts.facts.agent, visibleText(request.agent).text),
     fact(texts.facts.votes, votesOf(request, texts)),
     ...seatFacts(request, { texts, timeZone }),
-    fact(texts.facts.code, request.verificationCode),
     fact(texts.facts.deadline, zonedTime(request.decideBy, timeZone)),
+  ];
+}
+
+/** Under which rule, and by what the request is found again. */
+export function cardReferences(request: ConfirmationRequest, texts: CardTexts): readonly CardFact[] {
+  return [
+    fact(texts.facts.policy, visibleText(request.policy.id).text),
+    fact(texts.facts.code, request.verificationCode),
     ...(request.runId === null ? [] : [fact(texts.facts.run, request.runId)]),
     ...(request.session === null ? [] : [fact(texts.facts.session, quoted(request.session, texts))]),
   ];
 }
 
-/** Who closed it, when and why, and whether it ran; nothing while it is pending. */
+/** Whether it ran, who closed it, why and when; nothing while it is pending. */
 export function cardOutcome(request: ConfirmationRequest, style: FactStyle): readonly CardFact[] {
   if (request.status === 'pending') return [];
   const { texts, timeZone } = style;
   const { decision } = request;
   return [
-    resultOf(request, texts),
-    { label: texts.outcome.at, value: zonedTime(decision.at, timeZone) },
-    ...(decision.reason === null
-      ? []
-      : [{ label: texts.outcome.reason, value: quoted(decision.reason, texts) }]),
     ...executionOf(request, style),
+    resultOf(request, texts),
+    ...(decision.reason === null ? [] : [fact(texts.outcome.reason, quoted(decision.reason, texts))]),
+    fact(texts.outcome.at, zonedTime(decision.at, timeZone)),
   ];
 }
 
@@ -90,9 +95,21 @@ function executionOf(
   const { execution } = request;
   const facts: CardFact[] = [{ label, value: executionText(execution, texts, timeZone) }];
   if (execution.status === 'revoked') return [...facts, ...revocationFacts(execution, { texts, timeZone })];
+  facts.push(...limitsOf(execution, { texts, timeZone }));
   const detail = 'detail' in execution ? execution.detail : null;
   if (detail) facts.push({ label: texts.outcome.detail, value: quoted(detail, texts) });
   return facts;
+}
+
+/** Between which times it may run, or might have. */
+function limitsOf(execution: Execution, { texts, timeZone }: FactStyle): readonly CardFact[] {
+  const runBy = fact(texts.outcome.runBy, zonedTime(execution.executeBy, timeZone));
+  if (execution.status === 'lapsed') return [runBy];
+  if (execution.status !== 'unclaimed') return [];
+  const { coolingOff, executableFrom } = execution;
+  return coolingOff
+    ? [fact(texts.outcome.coolingOffUntil, zonedTime(executableFrom, timeZone)), runBy]
+    : [runBy];
 }
 
 /** Who took the approval back, when and why; the code of it is what the sentence above says. */
@@ -119,9 +136,7 @@ function executionText(execution: Execution, texts: CardTexts, timeZone: string)
   const time = (at: Date) => zonedTime(at, timeZone);
   switch (execution.status) {
     case 'unclaimed':
-      return execution.coolingOff
-        ? texts.execution.coolingOff(time(execution.executableFrom), time(execution.executeBy))
-        : texts.execution.unclaimed(time(execution.executeBy));
+      return execution.coolingOff ? texts.execution.coolingOff : texts.execution.unclaimed;
     case 'claimed':
       return texts.execution.claimed(time(execution.at));
     case 'succeeded':
@@ -130,7 +145,7 @@ function executionText(execution: Execution, texts: CardTexts, timeZone: string)
     case 'unknown':
       return `${texts.execution.unknown}${texts.sources[execution.source]}`;
     case 'lapsed':
-      return texts.execution.lapsed(time(execution.executeBy));
+      return texts.execution.lapsed;
     case 'revoked':
       return texts.execution.revoked(texts.revocations[execution.detail]);
     default:

@@ -1,9 +1,10 @@
-import type { Card, CardActions, CardState } from '../channel/card.ts';
+import type { Card, CardActions, CardInLanguage, CardState } from '../channel/card.ts';
 import { cutText } from '../channel/cut-text.ts';
 import { visibleText } from '../channel/visible-text.ts';
-import type { Locale } from '../locale.ts';
+import { LOCALES, type Locale } from '../locale.ts';
+import { approvalsOf } from './approvals.ts';
 import { argumentText } from './argument-text.ts';
-import { cardFacts, cardOutcome, freezeWarning } from './card-facts.ts';
+import { cardFacts, cardOutcome, cardReferences, freezeWarning } from './card-facts.ts';
 import { cardLines } from './card-lines.ts';
 import { CARD_TEXTS, type CardTexts } from './card-texts.ts';
 import type { ConfirmationRequest } from './confirmation-request.ts';
@@ -29,7 +30,15 @@ const LONGEST_SUMMARY = 1_000;
  * The one picture of a request that every channel draws. Pure: the same version of a request, under the same freeze,
  * gives the same card, whenever and wherever it is drawn, so a card can be sent again and compared by digest.
  */
-export function cardOf({ request, freeze, locale, timeZone, publicUrl }: CardOfInput): Card {
+export function cardOf(input: CardOfInput): Card {
+  const others = LOCALES.filter((locale) => locale !== input.locale);
+  return {
+    ...cardInLanguage(input),
+    translations: others.map((locale) => cardInLanguage({ ...input, locale })),
+  };
+}
+
+function cardInLanguage({ request, freeze, locale, timeZone, publicUrl }: CardOfInput): CardInLanguage {
   const texts = CARD_TEXTS[locale];
   const { lines, hiddenIn, missing } = cardLines(request.args, request.decisiveFields, texts);
   const summary = request.summary === null ? null : visibleText(request.summary);
@@ -38,6 +47,7 @@ export function cardOf({ request, freeze, locale, timeZone, publicUrl }: CardOfI
     version: request.version,
     locale,
     state: cardStateOf(request),
+    frozen: freeze !== null,
     title: titleOf(request, freeze, texts),
     tool: visibleText(request.tool).text,
     lines,
@@ -49,8 +59,9 @@ export function cardOf({ request, freeze, locale, timeZone, publicUrl }: CardOfI
         ? [texts.warnings.requesterNamedByAgent(visibleText(request.requester.name).text)]
         : []),
     ],
-    summary: summary === null ? null : texts.agentSays(shortened(summary.text, texts)),
+    summary: summary && { label: texts.agentSays, value: quotedSummary(summary.text, texts) },
     facts: cardFacts(request, { texts, timeZone }),
+    references: cardReferences(request, texts),
     outcome: cardOutcome(request, { texts, timeZone }),
     verificationCode: request.verificationCode,
     link: requestLink(publicUrl, request.id),
@@ -70,7 +81,9 @@ export function cardStateOf(request: ConfirmationRequest): CardState {
 function actionsOf(request: ConfirmationRequest, approvable: boolean, texts: CardTexts): CardActions {
   if (cardStateOf(request) === 'cooling-off') return { kind: 'revoke', label: texts.revoke };
   if (request.status !== 'pending') return { kind: 'none' };
-  return { kind: 'decide', reason: request.policy.reason, approvable, labels: texts.actions };
+  const { reason } = request.policy;
+  const labels = { ...texts.actions, reason: texts.reasonLabels[reason] };
+  return { kind: 'decide', reason, approvable, labels };
 }
 
 /**
@@ -80,14 +93,16 @@ function actionsOf(request: ConfirmationRequest, approvable: boolean, texts: Car
 function titleOf(request: ConfirmationRequest, freeze: Freeze | null, texts: CardTexts): string {
   const superseded = request.status === 'cancelled' && request.decision.code === 'superseded';
   const state = superseded ? texts.superseded : texts.states[cardStateOf(request)];
+  const { quorum } = request.policy;
+  const pendingQuorum = request.status === 'pending' && quorum > 1;
   const amount = plainDecisive(request, 'amount', PLAIN_AMOUNT);
   const currency = plainDecisive(request, 'currency', PLAIN_CURRENCY);
   const tool = cutText(visibleText(request.tool).text, LONGEST_TITLE_TOOL);
   const toolName = tool.missing > 0 ? `${tool.text}…` : tool.text;
   return [
     freeze === null ? null : texts.frozen,
-    state,
-    amount === null ? null : [amount, currency].filter(Boolean).join(' '),
+    pendingQuorum ? texts.counted(state, approvalsOf(request).length, quorum) : state,
+    amount === null ? null : [grouped(amount), currency].filter(Boolean).join(' '),
     toolName,
   ]
     .filter((part) => part !== null)
@@ -110,7 +125,13 @@ function plainDecisive(
   return plain.test(text) ? text : null;
 }
 
-function shortened(text: string, texts: CardTexts): string {
+/** Digits in threes, as both languages write them; never through a number. What has separators already stays. */
+function grouped(amount: string): string {
+  const [, sign, whole = '', fraction = ''] = /^(-?)(\d+)(\.\d+)?$/.exec(amount) ?? [];
+  return sign === undefined ? amount : `${sign}${whole.replace(/\B(?=(?:\d{3})+$)/g, ',')}${fraction}`;
+}
+
+function quotedSummary(text: string, texts: CardTexts): string {
   const cut = cutText(text, LONGEST_SUMMARY);
-  return cut.missing === 0 ? text : `${cut.text}${texts.cut(cut.missing)}`;
+  return cut.missing === 0 ? `“${text}”` : `“${cut.text}”${texts.cut(cut.missing)}`;
 }

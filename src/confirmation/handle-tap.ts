@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
-import type { AuditRecorder } from '../audit/audit-event.ts';
 import { boundedCall } from '../channel/bounded-call.ts';
 import type { Notice } from '../channel/card.ts';
 import type { Channel } from '../channel/channel.ts';
 import { cutText } from '../channel/cut-text.ts';
 import type { CallbackReply, TapEvent } from '../channel/inbound-event.ts';
 import type { Clock } from '../clock.ts';
+import type { Locale } from '../locale.ts';
 import type { Verdict } from '../verdict.ts';
 import { ActorDirectory } from './actor-directory.ts';
 import { cardLines } from './card-lines.ts';
@@ -13,6 +13,7 @@ import { CARD_TEXTS } from './card-texts.ts';
 import type { ConfirmationRequest } from './confirmation-request.ts';
 import type { ConfirmationService } from './confirmation-service.ts';
 import { NOTICES, noticeOf, REASON_DIALOG } from './notices.ts';
+import type { RefusalRecorder } from './refused-attempt.ts';
 import { resolveVoter } from './resolve-voter.ts';
 import { revokeNoticeOf } from './revoke-notices.ts';
 import type { Roster, RosterPerson } from './roster.ts';
@@ -35,7 +36,7 @@ export interface TapHandlerPorts {
   readonly confirmations: Pick<ConfirmationService, 'decide' | 'revoke'>;
   readonly deliveries: TapDeliveries;
   readonly roster: Pick<Roster, 'personOf' | 'isResolvable'>;
-  readonly audit: AuditRecorder;
+  readonly refusals: RefusalRecorder;
   readonly clock: Clock;
   readonly logger: Logger;
   /** IANA name, for the times in notices. */
@@ -82,7 +83,7 @@ async function answerTap(
   const match = await matchTap({ channel, event, deliveries: ports.deliveries });
   const { delivery } = match;
   const refuse = async (refusal: TapRefusal, { person }: Voter): Promise<CallbackReply> => {
-    await ports.audit.record(refusedTap({ refusal, channel, event, delivery, person }));
+    await ports.refusals.record(refusedTap({ refusal, channel, event, delivery, person }));
     return told(refusal.notice);
   };
 
@@ -149,13 +150,16 @@ async function vote(
     confirmation: delivery.confirmationId,
     token: event.token,
     ...REASON_DIALOG[verdict],
-    recap: recapOf(outcome.request, channel),
+    recap: {
+      'zh-CN': recapOf(outcome.request, 'zh-CN'),
+      'en-US': recapOf(outcome.request, 'en-US'),
+    },
     failure: NOTICES.reasonNotAsked,
   };
 }
 
 /** What decides, and the code by which two people see that they mean the same request. */
-function recapOf(request: ConfirmationRequest, { locale }: Channel): readonly string[] {
+function recapOf(request: ConfirmationRequest, locale: Locale): readonly string[] {
   const texts = CARD_TEXTS[locale];
   const { lines } = cardLines(request.args, request.decisiveFields, texts);
   const decisive = lines.filter((line) => line.decisive);

@@ -63,7 +63,11 @@ export interface LedgerTransaction {
   lock(id: ConfirmationId): Promise<LockedRequest | null>;
   /** Stores a pending request with its deliveries; null where this Idempotency-Key already has one. */
   insert(request: NewConfirmation): Promise<ConfirmationRequest | null>;
-  addVote(vote: NewVote): Promise<void>;
+  /**
+   * Casts a vote, and with `decision` closes the request by it. The request as it is then; null, and nothing changed,
+   * unless pending and in time.
+   */
+  castVote(vote: NewVote, decision: NewDecision | null): Promise<ConfirmationRequest | null>;
   /**
    * Writes down which steps of a pending request were taken, and when the next one is due. Null, and nothing changed,
    * unless pending and in time.
@@ -71,8 +75,6 @@ export interface LedgerTransaction {
   takeSteps(id: ConfirmationId, steps: TakenSteps): Promise<ConfirmationRequest | null>;
   /** Queues a note under each card of the request that stands in a chat. */
   queueReminders(id: ConfirmationId, kind: ReminderKind): Promise<void>;
-  /** Marks that what cards show has changed. Null, and nothing changed, unless pending and in time. */
-  touch(id: ConfirmationId): Promise<ConfirmationRequest | null>;
   /**
    * Closes a pending request and gives it back closed. Null, and nothing changed, where it is not pending, or the
    * clock no longer allows it: `expired` only at or after the deadline, everything else only before.

@@ -1,7 +1,7 @@
 import type { AuditEvent } from '../audit/audit-event.ts';
 import { type VisibleText, visibleText } from '../channel/visible-text.ts';
 import { argumentText } from '../confirmation/argument-text.ts';
-import { cardFacts, cardOutcome, freezeWarning } from '../confirmation/card-facts.ts';
+import { cardFacts, cardOutcome, cardReferences, freezeWarning } from '../confirmation/card-facts.ts';
 import { cardOf, cardStateOf } from '../confirmation/card-of.ts';
 import { CARD_TEXTS, type CardTexts } from '../confirmation/card-texts.ts';
 import type { ConfirmationRequest, PersonRef } from '../confirmation/confirmation-request.ts';
@@ -44,7 +44,7 @@ ${
   request.requesterNamedByAgent &&
   html`<p class="warning">${cardTexts.warnings.requesterNamedByAgent(visibleText(request.requester.name).text)}</p>`
 }
-${request.summary !== null && html`<p>${cardTexts.agentSays(visibleText(request.summary).text)}</p>`}
+${request.summary !== null && html`<p>${cardTexts.agentSays}: “${visibleText(request.summary).text}”</p>`}
 ${request.status === 'pending' && html`<p class="soft">${texts.readOnly}</p>`}
 </section>
 ${section(texts.sections.arguments, argumentList(input, texts))}
@@ -52,7 +52,7 @@ ${section(
   texts.sections.facts,
   html`<dl>
 ${field(texts.fields.tool, visible(visibleText(request.tool), texts))}
-${cardFacts(request, { texts: cardTexts, timeZone }).map(({ label, value }) => field(label, value))}
+${[...cardFacts(request, { texts: cardTexts, timeZone }), ...cardReferences(request, cardTexts)].map(({ label, value }) => field(label, value))}
 ${field(texts.fields.owner, request.agentOwner ?? texts.empty)}
 ${field(texts.fields.approvers, people(seatsOf(request)))}
 ${field(texts.fields.created, time(request.createdAt))}

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { AuditRecorder, NewAuditEvent } from '../audit/audit-event.ts';
 import { canonicalEventText, chainOf, sha256Hex } from '../audit/event-hash.ts';
 import { storableData, storableText } from '../audit/storable-data.ts';
@@ -16,9 +16,10 @@ import { auditChains } from './schema/audit.ts';
 export async function appendAuditEvents(
   connection: Connection,
   events: readonly NewAuditEvent[],
+  held: ReadonlyMap<string, ChainEnd> = new Map(),
 ): Promise<void> {
   if (events.length === 0) return;
-  const ends = await lockChains(connection, events);
+  const ends = await lockChains(connection, events, held);
   const rows = events.map((event) => {
     const chain = chainOf(event);
     const end = ends.get(chain);
@@ -27,12 +28,13 @@ export async function appendAuditEvents(
     ends.set(chain, { ...end, length: row.request_seq, head: row.request_hash });
     return row;
   });
-  const heads = [...ends].map(([chain, { head }]) => ({ chain, head }));
+  const heads = [...ends].map(([chain, { length, head }]) => ({ chain, length, head }));
   // One text parameter each, so that the statement is the same (and stays prepared) for any number of events.
   await connection.execute(sql`
     with advanced as (
-      update audit_chains set head = wanted.head
-      from jsonb_to_recordset(${JSON.stringify(heads)}::text::jsonb) as wanted (chain text, head text)
+      update audit_chains set length = wanted.length, head = wanted.head
+      from jsonb_to_recordset(${JSON.stringify(heads)}::text::jsonb)
+        as wanted (chain text, length integer, head text)
       where audit_chains.chain = wanted.chain
     )
     insert into audit_events (id, at, kind, confirmation_id, run_id, actor_type, actor_id, actor_name, data,
@@ -57,41 +59,49 @@ export function createAuditRecorder(database: Database): AuditRecorder {
   };
 }
 
-interface ChainEnd {
+/** Where a chain ends, its row locked by the open transaction. */
+export interface ChainEnd {
   readonly length: number;
   readonly head: string;
   /** The database clock, read once the chain was locked. */
   readonly at: string;
 }
 
+/** A reading of the clock as an event states it: ISO 8601 in UTC with milliseconds. */
+export const CLOCK_TEXT = (time: SQL): SQL =>
+  sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
 /** Locks the head of every chain that the events belong to; the ends as they were before these events. */
 async function lockChains(
   connection: Connection,
   events: readonly NewAuditEvent[],
+  held: ReadonlyMap<string, ChainEnd>,
 ): Promise<Map<string, ChainEnd>> {
-  const added = new Map<string, number>();
-  for (const event of events) added.set(chainOf(event), (added.get(chainOf(event)) ?? 0) + 1);
-  const values = [...added].map(([chain, length]) => ({ chain, length, head: '' }));
-  values.sort((one, other) => (one.chain < other.chain ? -1 : 1));
+  const ends = new Map<string, ChainEnd>();
+  const missing = new Set<string>();
+  for (const chain of events.map(chainOf)) {
+    const end = held.get(chain);
+    if (end) ends.set(chain, end);
+    else missing.add(chain);
+  }
+  if (missing.size === 0) return ends;
+  const values = [...missing].sort().map((chain) => ({ chain, length: 0, head: '' }));
   const locked = await connection
     .insert(auditChains)
     .values(values)
     .onConflictDoUpdate({
       target: auditChains.chain,
-      set: { length: sql`${auditChains.length} + excluded.length` },
+      // Changes nothing: it is there to lock the row.
+      set: { length: sql`${auditChains.length}` },
     })
     .returning({
       chain: auditChains.chain,
       length: auditChains.length,
       head: auditChains.head,
-      at: sql<string>`to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+      at: sql<string>`${CLOCK_TEXT(sql`clock_timestamp()`)}`,
     });
-  return new Map(
-    locked.map(({ chain, length, head, at }) => [
-      chain,
-      { length: length - (added.get(chain) ?? 0), head, at },
-    ]),
-  );
+  for (const { chain, length, head, at } of locked) ends.set(chain, { length, head, at });
+  return ends;
 }
 
 function chainedRow(event: NewAuditEvent, chain: string, end: ChainEnd) {

@@ -17,13 +17,9 @@ export function createConfirmationLedger(input: {
   const { database, onNotifyFailed } = input;
   const { connection, notifier } = database;
 
-  async function notifyAfterCommit(changed: ReadonlySet<ConfirmationId>) {
-    try {
-      // One notification wakes waiters, delivery workers and the sequencer alike.
-      for (const id of changed) await notifier.notify('confirmation', id);
-    } catch (error) {
-      onNotifyFailed(error);
-    }
+  /** One notification wakes waiters, delivery workers and the sequencer alike. Nobody waits for it to be sent. */
+  function notifyAfterCommit(changed: ReadonlySet<ConfirmationId>) {
+    for (const id of changed) notifier.notify('confirmation', id).catch(onNotifyFailed);
   }
 
   return {
@@ -51,7 +47,7 @@ export function createConfirmationLedger(input: {
         await flush();
         return outcome;
       });
-      if (changed.size > 0) await notifyAfterCommit(changed);
+      notifyAfterCommit(changed);
       return result;
     },
   };

@@ -1,36 +1,30 @@
 import { and, eq, ne, type SQL, sql } from 'drizzle-orm';
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
-import { v7 as uuidv7 } from 'uuid';
 import type { NewAuditEvent } from '../audit/audit-event.ts';
+import { chainOf } from '../audit/event-hash.ts';
 import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
-import type { LedgerTransaction } from '../confirmation/ledger.ts';
+import type { LedgerTransaction, NewDecision } from '../confirmation/ledger.ts';
 import type { ConfirmationId } from '../ids.ts';
-import { appendAuditEvents } from './audit-store.ts';
+import { appendAuditEvents, type ChainEnd } from './audit-store.ts';
 import { insertConfirmation } from './confirmation-insert.ts';
 import { lockConfirmation } from './confirmation-lock.ts';
-import { type ConfirmationRow, confirmationOf, type VoteRow } from './confirmation-row.ts';
+import { type ConfirmationRow, confirmationOf } from './confirmation-row.ts';
 import type { Connection } from './database.ts';
-import { reachedNobody, wantVersion } from './delivery-store.ts';
+import { reachedNobody } from './delivery-store.ts';
 import { readControls } from './gate-controls.ts';
+import { changeHeld, type GuardedChange, type HeldRequest, NOW, STAMP } from './held-request.ts';
 import { insertReminders } from './reminder-store.ts';
-import { confirmations, votes } from './schema/confirmations.ts';
+import { confirmations } from './schema/confirmations.ts';
 
 /** What a process may still send after its claim; past it, it gives up (INVARIANTS: claim + 10 s). */
 const SEND_WITHIN = sql`interval '10 seconds'`;
-/**
- * One reading of the database clock for a whole UPDATE: what the guard compared with the deadline is what is written
- * down as the time. (PostgreSQL keeps a sub-select with a volatile function apart and evaluates it once.)
- */
-const ONE_READING = sql`(select clock_timestamp() as now) as clock`;
-const NOW = sql`clock.now`;
-const STAMP = sql`date_trunc('milliseconds', clock.now)`;
+const PENDING = eq(confirmations.status, 'pending');
 const IN_TIME = sql`${NOW} < ${confirmations.decideBy}`;
 const OVERDUE = sql`${NOW} >= ${confirmations.decideBy}`;
 /** A duration of the frozen policy; a policy frozen before there was such a key has none. */
 const policyInterval = (key: string): SQL =>
   sql`make_interval(secs => coalesce((${confirmations.policy} ->> ${sql.raw(`'${key}'`)})::numeric::float8, 0) / 1000.0)`;
 const COOL_OFF = policyInterval('coolOffMs');
-const NEXT_VERSION = sql`${confirmations.version} + 1`;
 
 /**
  * The ledger's statements on one open transaction. Ids that changed are collected for the notification; events are
@@ -41,29 +35,20 @@ export function openLedgerTransaction(
   changed: Set<ConfirmationId>,
 ): { readonly transaction: LedgerTransaction; flush(): Promise<void> } {
   const events: NewAuditEvent[] = [];
-  /** Of requests that this transaction holds: nobody else can add to them. */
-  const heldVotes = new Map<string, VoteRow[]>();
+  const held = new Map<string, HeldRequest>();
 
-  /** One guarded UPDATE; the cards of the request follow in the same transaction. */
-  async function guardedUpdate(
+  /** One guarded change of a request that this transaction holds. */
+  async function change(
     id: ConfirmationId,
-    set: PgUpdateSetSource<typeof confirmations>,
-    guard: SQL | undefined,
-    /** Whether cards show the change. */
-    { shows }: { readonly shows: boolean } = { shows: true },
+    { shows = true, vote = null, ...rest }: Partial<GuardedChange> & Pick<GuardedChange, 'set' | 'guard'>,
   ): Promise<{ readonly row: ConfirmationRow; readonly request: ConfirmationRequest } | null> {
-    const held = heldVotes.get(id);
-    if (!held) throw new Error(`Confirmation ${id} is changed without being locked`);
-    const [updated] = await connection
-      .update(confirmations)
-      .set({ ...set, ...(shows ? { version: NEXT_VERSION } : {}) })
-      .from(ONE_READING)
-      .where(and(eq(confirmations.id, id), guard))
-      .returning({ row: confirmations });
-    if (!updated) return null;
-    if (shows) await wantVersion(connection, id, updated.row.version);
+    const before = held.get(id);
+    if (!before) throw new Error(`Confirmation ${id} is changed without being locked`);
+    const after = await changeHeld(connection, before, { ...rest, shows, vote });
+    if (after === null) return null;
+    held.set(id, after);
     changed.add(id);
-    return { row: updated.row, request: confirmationOf(updated.row, held) };
+    return { row: after.row, request: confirmationOf(after.row, after.votes) };
   }
 
   const transaction: LedgerTransaction = {
@@ -72,45 +57,21 @@ export function openLedgerTransaction(
     async lock(id) {
       const locked = await lockConfirmation(connection, id);
       if (!locked) return null;
-      heldVotes.set(id, [...locked.votes]);
+      held.set(id, locked.held);
       return locked.request;
     },
 
     async insert(request) {
       const inserted = await insertConfirmation(connection, request);
       if (!inserted) return null;
-      heldVotes.set(request.id, []);
+      held.set(request.id, { row: inserted, votes: [], chain: null });
       changed.add(request.id);
       return confirmationOf(inserted, []);
     },
 
-    async addVote(vote) {
-      const [added] = await connection
-        .insert(votes)
-        .values({
-          id: uuidv7(),
-          confirmationId: vote.confirmationId,
-          personId: vote.person.id,
-          personName: vote.person.name,
-          seatId: vote.seat.id,
-          seatName: vote.seat.name,
-          verdict: vote.verdict,
-          reason: vote.reason,
-          channel: vote.channel,
-          argsDigest: vote.argsDigest,
-          seenDelivery: vote.seen?.delivery ?? null,
-          seenVersion: vote.seen?.version ?? null,
-          seenDigest: vote.seen?.digest ?? null,
-          seenLocale: vote.seen?.locale ?? null,
-          seenAt: vote.seen?.at ?? null,
-          at: sql`date_trunc('milliseconds', clock_timestamp())` as unknown as Date,
-        })
-        .returning();
-      if (added) heldVotes.get(vote.confirmationId)?.push(added);
-    },
-
-    async touch(id) {
-      const updated = await guardedUpdate(id, {}, and(eq(confirmations.status, 'pending'), IN_TIME));
+    async castVote(vote, decision) {
+      const set = decision === null ? {} : closingOf(decision);
+      const updated = await change(vote.confirmationId, { set, guard: and(PENDING, IN_TIME), vote });
       return updated?.request ?? null;
     },
 
@@ -124,44 +85,29 @@ export function openLedgerTransaction(
         ...(remind ? { remindedAt: STAMP } : {}),
       };
       const shows = delegatedSeats.length > 0 || escalate;
-      const guard = and(eq(confirmations.status, 'pending'), IN_TIME);
-      const updated = await guardedUpdate(id, set, guard, { shows });
+      const updated = await change(id, { set, guard: and(PENDING, IN_TIME), shows });
       return updated?.request ?? null;
     },
 
     queueReminders: (id, kind) => insertReminders(connection, { confirmationId: id, kind }),
 
     async close(id, decision) {
-      const approved = decision.status === 'approved';
-      const set = {
-        status: decision.status,
-        decidedAt: STAMP,
-        decidedById: decision.by?.id ?? null,
-        decidedByName: decision.by?.name ?? null,
-        decisionReason: decision.reason,
-        decisionCode: decision.code,
-        executionStatus: approved ? ('unclaimed' as const) : ('none' as const),
-        executableFrom: approved ? sql`${STAMP} + ${COOL_OFF}` : null,
-        executeBy: approved ? sql`${STAMP} + ${COOL_OFF} + ${policyInterval('executeWithinMs')}` : null,
-        coolingOff: approved ? sql`${COOL_OFF} > interval '0'` : false,
-      };
       const inTime = decision.status === 'expired' ? OVERDUE : IN_TIME;
-      const updated = await guardedUpdate(id, set, and(eq(confirmations.status, 'pending'), inTime));
+      const updated = await change(id, { set: closingOf(decision), guard: and(PENDING, inTime) });
       return updated && updated.request.status !== 'pending' ? updated.request : null;
     },
 
     async claim(id, argsDigest) {
-      const updated = await guardedUpdate(
-        id,
-        { executionStatus: 'claimed', claimedAt: STAMP, sendBy: sql`${STAMP} + ${SEND_WITHIN}` },
-        and(
+      const updated = await change(id, {
+        set: { executionStatus: 'claimed', claimedAt: STAMP, sendBy: sql`${STAMP} + ${SEND_WITHIN}` },
+        guard: and(
           eq(confirmations.status, 'approved'),
           eq(confirmations.executionStatus, 'unclaimed'),
           eq(confirmations.argsDigest, argsDigest),
           sql`${NOW} >= ${confirmations.executableFrom}`,
           sql`${NOW} < ${confirmations.executeBy}`,
         ),
-      );
+      });
       const { executeBy, sendBy } = updated?.row ?? {};
       return updated && executeBy && sendBy ? { request: updated.request, executeBy, sendBy } : null;
     },
@@ -172,7 +118,7 @@ export function openLedgerTransaction(
         eq(confirmations.coolingOff, true),
         sql`${NOW} >= ${confirmations.executableFrom}`,
       );
-      const updated = await guardedUpdate(id, { coolingOff: false }, guard);
+      const updated = await change(id, { set: { coolingOff: false }, guard });
       return updated?.request ?? null;
     },
 
@@ -189,7 +135,7 @@ export function openLedgerTransaction(
         }),
       };
       const guard = and(ne(confirmations.status, 'pending'), eq(confirmations.executionStatus, move.from));
-      const updated = await guardedUpdate(id, set, guard);
+      const updated = await change(id, { set, guard });
       return updated?.request ?? null;
     },
 
@@ -198,7 +144,31 @@ export function openLedgerTransaction(
     record: (event) => void events.push(event),
   };
 
-  return { transaction, flush: () => appendAuditEvents(connection, events.splice(0)) };
+  async function flush() {
+    const ends = [...held].flatMap(([id, { chain }]): [string, ChainEnd][] =>
+      chain === null ? [] : [[chainOf({ confirmation: id, run: null }), chain]],
+    );
+    await appendAuditEvents(connection, events.splice(0), new Map(ends));
+  }
+
+  return { transaction, flush };
+}
+
+/** What closes a pending request. */
+function closingOf(decision: NewDecision): PgUpdateSetSource<typeof confirmations> {
+  const approved = decision.status === 'approved';
+  return {
+    status: decision.status,
+    decidedAt: STAMP,
+    decidedById: decision.by?.id ?? null,
+    decidedByName: decision.by?.name ?? null,
+    decisionReason: decision.reason,
+    decisionCode: decision.code,
+    executionStatus: approved ? 'unclaimed' : 'none',
+    executableFrom: approved ? sql`${STAMP} + ${COOL_OFF}` : null,
+    executeBy: approved ? sql`${STAMP} + ${COOL_OFF} + ${policyInterval('executeWithinMs')}` : null,
+    coolingOff: approved ? sql`${COOL_OFF} > interval '0'` : false,
+  };
 }
 
 const textArray = (texts: readonly string[]): SQL =>

@@ -3,9 +3,10 @@ import { drizzle } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
 import { cutAfterGoodbye } from './cut-after-goodbye.ts';
 import type { Connection, Database } from './database.ts';
+import { NotificationSender } from './notification-sender.ts';
 import { PostgresListener } from './postgres-listener.ts';
 import { runTransaction } from './run-transaction.ts';
-import { encodeNotification, LISTEN_CHANNEL, TopicSubscriptions } from './topics.ts';
+import { encodeNotification, TopicSubscriptions } from './topics.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -63,6 +64,7 @@ export async function connectPostgres(options: PostgresOptions): Promise<Databas
   });
 
   const connection = drizzle(pool) as unknown as Connection;
+  const notifications = new NotificationSender(pool);
   const subscriptions = new TopicSubscriptions();
   const listener = new PostgresListener({
     url: options.url,
@@ -86,9 +88,7 @@ export async function connectPostgres(options: PostgresOptions): Promise<Databas
     connection,
     transaction: (work) => runTransaction(pool, work),
     notifier: {
-      async notify(topic, id) {
-        await pool.query('select pg_notify($1, $2)', [LISTEN_CHANNEL, encodeNotification(topic, id)]);
-      },
+      notify: (topic, id) => notifications.send(encodeNotification(topic, id)),
       subscribe: (topic, onNotification) => subscriptions.subscribe(topic, onNotification),
       onReconnect: (run) => subscriptions.onReconnect(run),
       get connected() {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { and, desc, eq, inArray, ne, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, sql } from 'drizzle-orm';
 import type { ChannelAddress } from '../channel/channel.ts';
 import type { DeliveryOnRecord } from '../channel/delivery-on-record.ts';
 import type { DeliveryRecord } from '../confirmation/delivery-record.ts';
@@ -48,15 +48,18 @@ export async function wantVersion(
   confirmationId: ConfirmationId,
   version: number,
 ): Promise<void> {
-  await connection
-    .update(deliveries)
-    .set({
-      wantedVersion: sql`greatest(${deliveries.wantedVersion}, ${version})`,
-      attempts: 0,
-      nextAttemptAt: sql`clock_timestamp()`,
-    })
-    .where(and(eq(deliveries.confirmationId, confirmationId), ne(deliveries.state, 'failed')));
+  await connection.execute(
+    sql`with changed as (select ${confirmationId}::uuid as id, ${version}::integer as version) ${CARDS_FOLLOW}`,
+  );
 }
+
+/** The same as part of the statement that makes the versions, for the rows of a CTE `changed` with `id` and `version`. */
+export const CARDS_FOLLOW = sql.raw(`
+  update deliveries
+  set wanted_version = greatest(deliveries.wanted_version, changed.version), attempts = 0,
+      next_attempt_at = clock_timestamp()
+  from changed
+  where deliveries.confirmation_id = changed.id and deliveries.state <> 'failed'`);
 
 /**
  * Whether no card of the request stands or may stand in any chat. Locks the deliveries, so that none can begin to be

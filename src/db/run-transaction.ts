@@ -1,6 +1,7 @@
 import { drizzle } from 'drizzle-orm/node-postgres';
 import type { Pool, PoolClient } from 'pg';
 import type { Connection } from './database.ts';
+import { preparedClient } from './prepared-client.ts';
 
 /** A server that does not take back a transaction within this time is not there any more. */
 const ROLLBACK_TIMEOUT_MS = 2_000;
@@ -21,7 +22,7 @@ export async function runTransaction<T>(
     // The level is said, not left to the server's default: after each lock that was waited for, the next statement
     // has to see what its last holder committed.
     await client.query("begin isolation level read committed; set local lock_timeout = '2s'");
-    const result = await work(drizzle(client) as unknown as Connection);
+    const result = await work(connectionOf(client));
     // After a statement that failed, and whose error `work` swallowed, the server rolls back and calls that no error.
     const { command } = await client.query('commit');
     clean = true;
@@ -33,6 +34,17 @@ export async function runTransaction<T>(
   } finally {
     client.release(!clean);
   }
+}
+
+/** One for as long as the client lives, so that what was prepared on it stays. */
+const connections = new WeakMap<PoolClient, Connection>();
+
+function connectionOf(client: PoolClient): Connection {
+  const known = connections.get(client);
+  if (known) return known;
+  const connection = drizzle(preparedClient(client)) as unknown as Connection;
+  connections.set(client, connection);
+  return connection;
 }
 
 async function rolledBack(client: PoolClient): Promise<boolean> {

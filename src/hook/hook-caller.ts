@@ -55,7 +55,8 @@ export class HookCaller {
           (settled) => this.#finish(call, { kind: 'answered', answer: settled }),
           (thrown) => this.#finish(call, failed('threw', describeThrown(thrown))),
         );
-        this.#watch(call);
+        // Most hooks have answered by then, and need neither timer nor listener.
+        queueMicrotask(() => this.#watch(call));
       } catch (thrown) {
         resolve(failed('threw', describeThrown(thrown)));
       }
@@ -86,10 +87,11 @@ export class HookCaller {
   }
 
   #watch(call: OpenCall): void {
+    if (call.closed) return;
     this.#open = call;
     if (call.deadline < this.#firesAt) this.#arm(call, call.timeoutMs);
     if (this.#signal?.aborted) {
-      // The hook itself, or whoever it woke, cancelled the run before it returned its promise.
+      // The hook itself, or whoever it woke, cancelled the run before anybody listened.
       this.#onAbort();
     } else if (this.#signal && !this.#abortListener) {
       this.#abortListener = this.#onAbort.bind(this);

@@ -20,6 +20,8 @@ import { ConfirmationWaiter } from '../../src/confirmation/waiter.ts';
 import { createAuditRecorder } from '../../src/db/audit-store.ts';
 import { createConfirmationLedger } from '../../src/db/confirmation-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
+import { FreezeStore } from '../../src/db/freeze-store.ts';
+import { createRefusalStore } from '../../src/db/refusal-store.ts';
 import { createRunSignals } from '../../src/db/run-signals.ts';
 import { createRunStore } from '../../src/db/run-store.ts';
 import { auditEvents } from '../../src/db/schema/audit.ts';
@@ -85,6 +87,8 @@ export async function startEngine(input: {
     people: roster,
     toolFacts: catalog,
     waiter,
+    refusals: createRefusalStore(database),
+    freezes: new FreezeStore(database),
     deliveriesOf: async () => new Map(),
   });
   const gate = createConfirmationGate({

@@ -13,11 +13,11 @@ import { createCardSource } from '../../src/confirmation/create-card-source.ts';
 import { createTapHandler } from '../../src/confirmation/handle-tap.ts';
 import { createRoster } from '../../src/confirmation/roster.ts';
 import { closeUndeliverable } from '../../src/confirmation/undeliverable.ts';
-import { createAuditRecorder } from '../../src/db/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createDeliveryOutbox } from '../../src/db/delivery-outbox-store.ts';
 import { createTapDeliveries, deliveriesOf } from '../../src/db/delivery-store.ts';
 import { FreezeStore } from '../../src/db/freeze-store.ts';
+import { createRefusalStore } from '../../src/db/refusal-store.ts';
 import { type ConfirmationId, channelId } from '../../src/ids.ts';
 import { type FeishuStandin, startFeishuStandin } from '../../src/standin/feishu/start-feishu-standin.ts';
 import { type SlackStandin, startSlackStandin } from '../../src/standin/slack/start-slack-standin.ts';
@@ -67,7 +67,7 @@ describe('a card in Slack and in Feishu', () => {
       confirmations: core.service,
       deliveries: createTapDeliveries(database),
       roster: createRoster(PEOPLE),
-      audit: createAuditRecorder(database),
+      refusals: createRefusalStore(database),
       clock: systemClock,
       logger,
       timeZone: 'Asia/Shanghai',
@@ -198,7 +198,7 @@ describe('a card in Slack and in Feishu', () => {
     expect(first).toMatchObject({ kind: 'toast', type: 'success' });
     await bothSay(id, '1/2 (li.wei ✓)');
     expect((await tapInSlack(id, 'U0WANGFANG', 'approve')).status).toBe(200);
-    await bothSay(id, 'Approved, not run yet');
+    await bothSay(id, 'Approved, waiting to run');
     expect(slack.ephemeralsOf('U0WANGFANG').at(-1)?.text).toContain('Approved.');
     expect(feishu.buttons(feishuCard(id)[0]?.messageId ?? '').filter(({ url }) => url === null)).toEqual([]);
     expect(await core.service.get(id)).toMatchObject({

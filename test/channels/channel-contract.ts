@@ -111,11 +111,11 @@ export function channelContract(input: {
         expect(message.messageId).toBe(messageId);
         for (const line of [card.tool, card.verificationCode, ...card.lines.map(({ value }) => value)])
           expect(message.text).toContain(line);
-        for (const { label, value } of card.facts) {
+        const { summary } = card;
+        for (const { label, value } of [...card.facts, ...card.references, ...(summary ? [summary] : [])]) {
           expect(message.text).toContain(label);
           expect(message.text).toContain(value);
         }
-        expect(message.text).toContain(card.summary);
         expect([...message.actions].sort()).toEqual(['approve', 'reject']);
       });
 
@@ -171,7 +171,9 @@ export function channelContract(input: {
             decisive: false,
           })),
         ];
-        const { messageId } = await sendCard(sampleCard({ lines, summary: '丙'.repeat(50_000) }));
+        const { messageId } = await sendCard(
+          sampleCard({ lines, summary: { label: '代理自述', value: '丙'.repeat(50_000) } }),
+        );
         expect(onlyMessage()).toMatchObject({ messageId, actions: ['approve', 'reject'] });
         expect(onlyMessage().text).toContain(payee);
       });
@@ -184,9 +186,10 @@ export function channelContract(input: {
       it.each(HOSTILE_TEXTS)('shows %j as it stands', async (text) => {
         const lines = [
           { label: 'payee', value: text, decisive: true },
-          { label: '/memo', value: text, decisive: false },
+          { label: 'memo', value: text, decisive: false },
         ];
-        await sendCard(sampleCard({ lines, summary: text, warnings: [text] }));
+        const summary = { label: '代理自述', value: text };
+        await sendCard(sampleCard({ lines, summary, warnings: [text] }));
         expect(onlyMessage().text.split(text).length - 1).toBeGreaterThanOrEqual(3);
       });
     });

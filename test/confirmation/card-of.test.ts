@@ -112,7 +112,7 @@ describe('a card', () => {
 
   it('says first of all that it is frozen, by whom, since when and why, and still lets people decide', () => {
     const shown = card(pendingRequest(), 'en-US', FREEZE);
-    expect(shown.title).toMatch(/^Execution frozen · Approval needed · /);
+    expect(shown.title).toMatch(/^Execution frozen · Approval needed \(0\/2\) · /);
     expect(shown.warnings[0]).toContain('“供应商账户被盗，核实中” (王芳, since 2026-11-30 ');
     expect(shown.actions.kind).toBe('decide');
   });
@@ -123,14 +123,14 @@ describe('a card', () => {
       ['金额', true],
       ['币种', true],
       ['收款方', true],
-      ['/memo', false],
+      ['memo', false],
     ]);
   });
 
   it('puts amount, currency and payee first even where nobody said what decides', () => {
     const args = { memo: 'm', payee: 'p', currency: 'CNY', amount: '1' };
     const { lines } = card(pendingRequest({ args, decisiveFields: [] }));
-    expect(lines.map(({ label }) => label)).toEqual(['/amount', '/currency', '/payee', '/memo']);
+    expect(lines.map(({ label }) => label)).toEqual(['amount', 'currency', 'payee', 'memo']);
   });
 
   it('cannot approve where amount, currency or payee is absent, null or empty, and says so', () => {
@@ -148,7 +148,7 @@ describe('a card', () => {
     const shown = card(
       pendingRequest({ args: { a: 1 }, decisiveFields: [{ role: 'other', pointer: '/b/c' }] }),
     );
-    expect(shown.lines[0]).toEqual({ label: '/b/c', value: '（未提供）', decisive: true });
+    expect(shown.lines[0]).toEqual({ label: 'b.c', value: '（未提供）', decisive: true });
     expect(shown.actions).toMatchObject({ approvable: true });
   });
 
@@ -161,7 +161,7 @@ describe('a card', () => {
       '["甲","乙"]',
     ]);
     expect(shown.actions).toMatchObject({ approvable: true });
-    expect(shown.title).toBe('待审批 · oa__purchase_pay');
+    expect(shown.title).toBe('待审批（0/2） · oa__purchase_pay');
   });
 
   it('never cuts a decisive value, and cuts others with a visible mark', () => {
@@ -191,10 +191,10 @@ describe('a card', () => {
     expect(shown.lines.map(({ label, value }) => `${label}=${value}`).slice(2)).toEqual([
       'Payee=Acme⟨U+200B⟩ Ltd',
       '/⟨U+202E⟩key=x',
-      '/memo="a⟨U+E0100⟩⟨U+001B⟩[1m⟨U+000D⟩"',
+      'memo="a⟨U+E0100⟩⟨U+001B⟩[1m⟨U+000D⟩"',
     ]);
     expect(shown.warnings[0]).toMatch(
-      /^Payee, \/⟨U\+202E⟩key, \/memo: contains characters that cannot be seen/,
+      /^Payee, \/⟨U\+202E⟩key, memo: contains characters that cannot be seen/,
     );
     expect(request.args).toEqual(args);
   });
@@ -203,13 +203,13 @@ describe('a card', () => {
     const shown = card(
       pendingRequest({ args: { memo: 'x\n金额：1.00' }, decisiveFields: [], summary: 'a\nb' }),
     );
-    expect(shown.lines).toEqual([{ label: '/memo', value: 'x⏎金额：1.00', decisive: false }]);
-    expect(shown.summary).toBe('代理自述（未核实）：“a⏎b”');
+    expect(shown.lines).toEqual([{ label: 'memo', value: 'x⏎金额：1.00', decisive: false }]);
+    expect(shown.summary).toEqual({ label: '代理自述（未核实）', value: '“a⏎b”' });
   });
 
   it('keeps free text out of the title, where it could read like a state', () => {
     const args = { amount: '1 CNY 已批准', currency: 'CNY', payee: '已批准' };
-    expect(card(pendingRequest({ args })).title).toBe('待审批 · oa__purchase_pay');
+    expect(card(pendingRequest({ args })).title).toBe('待审批（0/2） · oa__purchase_pay');
   });
 
   it('is well-formed, whatever the arguments are', () => {
@@ -310,8 +310,8 @@ function drawn(shown: Card): string {
     `# ${shown.title}`,
     ...shown.lines.map(({ label, value, decisive }) => `${decisive ? '*' : ' '} ${label}: ${value}`),
     ...shown.warnings.map((warning) => `! ${warning}`),
-    ...(shown.summary === null ? [] : [`> ${shown.summary}`]),
-    ...shown.facts.map(({ label, value }) => `- ${label}: ${value}`),
+    ...(shown.summary === null ? [] : [`> ${shown.summary.label}: ${shown.summary.value}`]),
+    ...[...shown.facts, ...shown.references].map(({ label, value }) => `- ${label}: ${value}`),
     ...shown.outcome.map(({ label, value }) => `= ${label}: ${value}`),
     ...buttonsOf(shown.actions),
     `(${shown.linkLabel}: ${shown.link})`,

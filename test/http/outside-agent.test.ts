@@ -336,7 +336,7 @@ describe.each(DATABASES)('an outside agent, on $name', ({ open }) => {
     expect((await vote('wang.fang', confirmation, { reason: ' fine ' })).json().votes[0].reason).toBe('fine');
   });
 
-  it('answers a vote after the deadline 410, with what it ended as', async () => {
+  it('076: answers a vote after the deadline 410, with what it ended as', async () => {
     core.policy = { ...POLICY, decideWithinMs: 1 };
     const confirmation = await asked();
     const response = await until(async () => {

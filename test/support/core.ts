@@ -14,6 +14,7 @@ import { createConfirmationLedger } from '../../src/db/confirmation-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createFreezeCardStore } from '../../src/db/freeze-card-store.ts';
 import { FreezeStore } from '../../src/db/freeze-store.ts';
+import { createRefusalStore } from '../../src/db/refusal-store.ts';
 import type { HookContext } from '../../src/hook/hook-context.ts';
 import {
   agentId,
@@ -129,6 +130,8 @@ export function startCore(database: Database): Core {
       people,
       toolFacts,
       waiter,
+      refusals: createRefusalStore(database),
+      freezes: new FreezeStore(database),
       deliveriesOf: async () => new Map(),
     }),
     gate: createConfirmationGate({

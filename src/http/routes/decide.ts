@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { assertNever } from '../../assert-never.ts';
 import type { ConfirmationRequest } from '../../confirmation/confirmation-request.ts';
 import type { ConfirmationService } from '../../confirmation/confirmation-service.ts';
+import type { RefusalRecorder } from '../../confirmation/refused-attempt.ts';
 import { CountersignError } from '../../errors.ts';
 import { type ConfirmationId, type PersonId, parseConfirmationId } from '../../ids.ts';
 import { ACCESS, hasRole } from '../access.ts';
@@ -11,25 +12,28 @@ import { audienceOf } from '../confirmation-json.ts';
 import type { HttpApp } from '../http-app.ts';
 import { alreadyClosed, notFound, refused } from '../outcome-errors.ts';
 import type { Principal } from '../principal.ts';
+import { recordingRefusals } from '../refused-act.ts';
 import { confirmationSchema } from '../schemas/confirmation-schema.ts';
 import { idParams, name, sentence } from '../schemas/field.ts';
 import { BODY_PROBLEMS, problems } from '../schemas/problem-schema.ts';
 
 /**
  * `POST /v1/confirmations/{id}/votes`, `/settlement`, `/revoke` and `/cancel`: what people do to a request. All but the
- * last are checked by the core alone, so that whoever may not is told so, and the refusal is on the record.
+ * last are checked by the core alone, so that whoever may not is told so, and each refusal is on the record.
  */
 export function decideRoutes(
   app: HttpApp,
   ports: {
-    readonly confirmations: Pick<ConfirmationService, 'decide' | 'settle' | 'revoke' | 'cancel'>;
+    readonly confirmations: Pick<ConfirmationService, 'get' | 'decide' | 'settle' | 'revoke' | 'cancel'>;
     readonly access: ConfirmationAccess;
+    readonly refusals: RefusalRecorder;
   },
 ): void {
   app.post(
     '/confirmations/:id/votes',
     {
       config: { access: ACCESS.vote },
+      errorHandler: recordingRefusals('vote', ports),
       schema: {
         summary: 'Approve or reject, as a person',
         tags: ['confirmations'],
@@ -90,6 +94,7 @@ export function decideRoutes(
     '/confirmations/:id/settlement',
     {
       config: { access: ACCESS.settle },
+      errorHandler: recordingRefusals('settle', ports),
       schema: {
         summary: 'Say what became of a call whose outcome is unknown',
         tags: ['confirmations'],
@@ -126,6 +131,7 @@ export function decideRoutes(
     '/confirmations/:id/revoke',
     {
       config: { access: ACCESS.revoke },
+      errorHandler: recordingRefusals('revoke', ports),
       schema: {
         summary: 'Take an approval back while nobody has used it, as an approver',
         tags: ['confirmations'],

@@ -86,7 +86,8 @@ export const confirmationSchema = z
             .object({ digest: z.string(), locale: z.enum(LOCALES), version: z.int(), at: time })
             .optional()
             .meta({
-              description: 'The card that was tapped, as it went out; left out for a vote by the API.',
+              description:
+                'The card that was tapped, as it went out, `locale` being the language of the chat; left out for a vote by the API.',
             }),
         }),
       )

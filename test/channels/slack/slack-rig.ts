@@ -114,7 +114,7 @@ async function openModal(channel: Channel, request: InboundRequest): Promise<voi
     label: text,
     submit: text,
     cancel: text,
-    recap: [],
+    recap: { 'zh-CN': [], 'en-US': [] },
     failure: { level: 'error', text },
   });
   await afterwards?.();
