@@ -71,6 +71,10 @@ export class ToolCatalog implements ToolFacts {
     return this.find(name)?.timeoutMs ?? null;
   }
 
+  isIdempotent(name: string): boolean {
+    return this.#tools.get(name)?.idempotent ?? false;
+  }
+
   decisiveFieldsOf(name: string): readonly DecisiveField[] {
     return this.find(name)?.decisiveFields ?? [];
   }
