@@ -87,7 +87,7 @@ describe('a tap over a socket', () => {
         verdict: 'reject',
         confirmation: event.confirmation ?? '',
         token: event.token ?? '',
-        recap: [],
+        recap: { 'zh-CN': [], 'en-US': [] },
         failure: notice,
         ...words,
       });
