@@ -49,6 +49,7 @@ import { createApp } from './http/app.ts';
 import type { HttpApp } from './http/http-app.ts';
 import { createOperationsApp } from './http/operations-app.ts';
 import type { ChannelId } from './ids.ts';
+import { createInboundHandler } from './service/inbound-handler.ts';
 import { createMetrics, type ServiceMetrics } from './service/metrics.ts';
 import { prepareDatabase } from './service/prepare-database.ts';
 import { createReadiness } from './service/readiness.ts';
@@ -136,20 +137,21 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
   const engine = createAgents(foundation, { ...core, roster, catalog, readOnly });
   if (engine.faults.length > 0) throw new Error(`Agents cannot be set up: ${engine.faults.join('; ')}`);
 
+  const tap = createTapHandler({
+    confirmations: core.confirmations,
+    deliveries: createTapDeliveries(database),
+    roster,
+    refusals: core.refusals,
+    clock,
+    logger,
+    timeZone: config.timeZone,
+  });
   const server = createApp({
     config,
     confirmations: core.confirmations,
     authorizer: engine.authorizer,
     runs: engine.runs,
-    tap: createTapHandler({
-      confirmations: core.confirmations,
-      deliveries: createTapDeliveries(database),
-      roster,
-      refusals: core.refusals,
-      clock,
-      logger,
-      timeZone: config.timeZone,
-    }),
+    tap,
     channels,
     audit: createAuditReader(database),
     auditRecorder,
@@ -176,7 +178,10 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
   for (const channel of channels.values()) {
     await channel.start();
     started.push(channel);
+    const port = { channel, tap, audit: auditRecorder, metrics: metrics.registry, logger };
+    channel.connection?.open(createInboundHandler(port));
   }
+  metrics.observeConnections([...channels.values()]);
   startDeliveries(foundation, { ...core, freezes, channels, publicUrl: config.publicUrl ?? url });
   await engine.start();
   started.push(engine);

@@ -78,10 +78,7 @@ describe('the sample configuration', () => {
     });
     expect(faulty).toMatchObject({
       kind: 'faulty',
-      faults: [
-        { path: 'channels[0].mode', message: expect.stringContaining('not available in this version') },
-        { path: 'channels[1].mode', message: expect.stringContaining('not available in this version') },
-      ],
+      faults: [{ path: 'channels[1].appToken', message: expect.stringContaining('SLACK_APP_TOKEN') }],
     });
   });
 

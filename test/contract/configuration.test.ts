@@ -233,22 +233,21 @@ describe('a faulty configuration', () => {
       ],
     ]));
 
-  it('says of what is not built yet that it is not', () =>
+  it('refuses a mode without what it connects with', () =>
     faults([
       [
-        'socket mode',
+        'socket mode without an app token',
         (c) => {
           entry(c, 'channels', 'pay-slack').mode = 'socket';
         },
-        /channels\[1\]\.mode/,
-        /not (available|built|in this version)/i,
+        /channels\[1\]\.appToken/,
       ],
       [
-        'long connection',
+        'a long connection for an app id of another shape',
         (c) => {
-          entry(c, 'channels', 'pay-feishu').mode = 'long-connection';
+          Object.assign(entry(c, 'channels', 'pay-feishu'), { mode: 'long-connection', appId: 'cli_x' });
         },
-        /channels\[0\]\.mode/,
+        /channels\[0\]\.appId/,
       ],
     ]));
 
