@@ -39,6 +39,7 @@ import { RateLimitStore } from './db/rate-limit-store.ts';
 import { ReadOnlyStore } from './db/read-only-store.ts';
 import { createRefusalStore } from './db/refusal-store.ts';
 import { createReminderOutbox } from './db/reminder-store.ts';
+import { createRerunStore } from './db/rerun-store.ts';
 import { createRunSignals } from './db/run-signals.ts';
 import { createRunStore } from './db/run-store.ts';
 import { serviceSecret } from './db/service-secret.ts';
@@ -232,6 +233,15 @@ async function createCore(
   }
   metrics.observe('countersign_waits', 'Requests that this process waits for', () => waiter.size);
   const { roster, catalog: toolFacts } = parts;
+  const asking = {
+    configRevision: config.revision,
+    ledger,
+    people: roster,
+    policies: createPolicyEvaluator(config),
+    toolFacts,
+    addresses: new Map([...parts.channels].map(([id, channel]) => [id, channel.address])),
+    verificationKey: await serviceSecret(database, 'verification-code'),
+  };
   const owners = new Map<string, Config['agents'][number]['owner']>(
     config.agents.map((agent) => [agent.id, agent.owner]),
   );
@@ -240,24 +250,16 @@ async function createCore(
     ledger,
     refusals,
     confirmations: createConfirmationService({
-      ledger,
-      people: roster,
-      toolFacts,
+      ...asking,
       waiter,
       refusals,
       freezes: parts.freezes,
       deliveriesOf: (ids) => deliveriesOf(database.connection, ids),
     }),
     gate: createConfirmationGate({
+      ...asking,
       organization: config.organization,
-      configRevision: config.revision,
-      ledger,
-      people: roster,
-      policies: createPolicyEvaluator(config),
-      toolFacts,
-      addresses: new Map([...parts.channels].map(([id, channel]) => [id, channel.address])),
       ownerOf: (agent) => owners.get(agent) ?? null,
-      verificationKey: await serviceSecret(database, 'verification-code'),
     }),
   };
 }
@@ -271,6 +273,7 @@ function createAgents(
     config,
     catalog,
     store: createRunStore(database),
+    reruns: createRerunStore(database),
     sessions: createSessionStore(database),
     signals: createRunSignals(database),
     exclusive: database.kind === 'embedded',

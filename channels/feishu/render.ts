@@ -1,5 +1,5 @@
 import type { Card, CardFact, CardInLanguage, RenderedCard } from '../../src/channel/card.ts';
-import type { TapAction } from '../../src/channel/inbound-event.ts';
+import { SETTLE_ACTIONS, type TapAction } from '../../src/channel/inbound-event.ts';
 import type { JsonObject } from '../../src/json.ts';
 import type { Verdict } from '../../src/verdict.ts';
 import { reasonRequired } from '../../src/verdict.ts';
@@ -11,10 +11,11 @@ import { inEveryLanguage } from './translate.ts';
 /** The input of the reason form. */
 export const REASON_FIELD = 'reason';
 /**
- * `approve.<token>.v<version>` or `reject.<token>.v<version>`: submit buttons carry no value, so the delivery's token
- * and the card's version are in the name.
+ * `approve.<token>.v<version>`, and the same with any other action that words are asked for: submit buttons carry no
+ * value, so the delivery's token and the card's version are in the name.
  */
-export const SUBMIT_NAME = /^(approve|reject)(?:\.([A-Za-z0-9_-]{1,128}))?(?:\.v(\d{1,9}))?$/;
+export const SUBMIT_NAME =
+  /^(approve|reject|succeeded|failed|run_again)(?:\.([A-Za-z0-9_-]{1,128}))?(?:\.v(\d{1,9}))?$/;
 
 /**
  * Draws a card as Feishu card JSON 2.0, within 30 KB and 200 elements, in every language at once: the person's client
@@ -201,6 +202,7 @@ function actionElements(
   const { actions } = card;
   if (actions.kind === 'none') return [];
   if (actions.kind === 'revoke') return [revokeButton(card.confirmationId, token, actions.label)];
+  if (actions.kind === 'settle') return settleForm(card, actions.labels, token);
   const approvable = actions.approvable && decisiveShown;
   const offered: readonly Verdict[] = approvable ? ['approve', 'reject'] : ['reject'];
   const button = (verdict: Verdict): JsonObject => ({
@@ -227,6 +229,24 @@ function actionElements(
     !actions.approvable && decisiveShown ? [line(text.notApprovableHere, { text_color: 'red' })] : [];
   return [...note, ...plain, ...reasonForm(actions.labels.reason, submits)];
 }
+
+/** Who says what became of it has to say how they know, so all of it is one form. */
+function settleForm(card: CardInLanguage, labels: SettleLabels, token: string): JsonObject[] {
+  const submits = SETTLE_ACTIONS.flatMap((action) => {
+    const label = labels[action];
+    if (label === null) return [];
+    return {
+      tag: 'button',
+      type: 'default',
+      text: plainText(label),
+      name: `${action}.${token}.v${card.version}`,
+      form_action_type: 'submit',
+    };
+  });
+  return reasonForm(labels.detail, submits);
+}
+
+type SettleLabels = Extract<Card['actions'], { kind: 'settle' }>['labels'];
 
 const revokeButton = (request: string, token: string, label: string): JsonObject => ({
   tag: 'button',

@@ -1,4 +1,5 @@
 import type { Card, CardFact, CardLine, CardState, RenderedCard } from '../../src/channel/card.ts';
+import { SETTLE_ACTIONS } from '../../src/channel/inbound-event.ts';
 import type { Locale } from '../../src/locale.ts';
 import { bytesOf, cut, cutShort, cutToBytes, escapeControls, fits, LIMITS, onOneLine } from './limits.ts';
 import { ACTION_ID, buttonValue } from './wire.ts';
@@ -152,6 +153,12 @@ function buttons(card: Card, token: string, mayApprove: boolean): SlackBlock[] {
   }
   if (card.actions.kind === 'revoke') {
     elements.push(button(ACTION_ID.revoke, card.actions.label, { style: 'danger', value }));
+  }
+  if (card.actions.kind === 'settle') {
+    for (const action of SETTLE_ACTIONS) {
+      const label = card.actions.labels[action];
+      if (label !== null) elements.push(button(ACTION_ID[action], label, { value }));
+    }
   }
   if (card.link.length <= LIMITS.buttonUrl) {
     elements.push(button(ACTION_ID.open, card.linkLabel, { url: card.link }));

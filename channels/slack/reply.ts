@@ -113,7 +113,7 @@ function reasonView({
       request: reply.confirmation,
       token: reply.token,
       version: event.cardVersion,
-      verdict: reply.verdict,
+      verdict: reply.action,
       person: event.actor.ids.user ?? '',
       chat: event.chat,
       message: event.messageId,

@@ -88,7 +88,19 @@ export type CardActions =
       };
     }
   /** The approval may be taken back while it cools off: one button, one tap, no reason asked. */
-  | { readonly kind: 'revoke'; readonly label: string };
+  | { readonly kind: 'revoke'; readonly label: string }
+  /** Nobody knows whether it took effect: people say what they found, and have to say how they know. */
+  | {
+      readonly kind: 'settle';
+      readonly labels: {
+        readonly succeeded: string;
+        readonly failed: string;
+        /** Null where running it again is not offered. */
+        readonly run_again: string | null;
+        /** Over the field for what they found. */
+        readonly detail: string;
+      };
+    };
 
 /** A notice to one person who tapped. */
 export interface Notice {

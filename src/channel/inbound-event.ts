@@ -12,8 +12,17 @@ export type InboundEvent =
   /** Verified, but nothing we act on: answered 200 and ignored. */
   | { readonly type: 'unsupported'; readonly what: string };
 
-/** What a button means: a vote, or taking back an approval that nobody has used yet. */
-export type TapAction = Verdict | 'revoke';
+/** What a person may say of an outcome that nobody knows. */
+export const SETTLE_ACTIONS = ['succeeded', 'failed', 'run_again'] as const;
+export type SettleAction = (typeof SETTLE_ACTIONS)[number];
+
+/** What a button means: a vote, taking back an approval that nobody has used yet, or what became of a call. */
+export type TapAction = Verdict | 'revoke' | SettleAction;
+/** Those before which words may be asked for. */
+export type ReasonedAction = Exclude<TapAction, 'revoke'>;
+
+export const isSettleAction = (action: TapAction): action is SettleAction =>
+  SETTLE_ACTIONS.some((known) => known === action);
 
 export interface TapEvent {
   readonly type: 'tap';
@@ -55,7 +64,7 @@ export type CallbackReply =
   /** Ask for a reason before anything is decided (Slack opens a modal; Feishu's form has the field already). */
   | {
       readonly kind: 'ask-reason';
-      readonly verdict: Verdict;
+      readonly action: ReasonedAction;
       readonly confirmation: string;
       readonly token: string;
       readonly title: LocalizedText;

@@ -2,6 +2,7 @@ import { assertNever } from '../assert-never.ts';
 import type { CardFact } from '../channel/card.ts';
 import { cutText } from '../channel/cut-text.ts';
 import { visibleText } from '../channel/visible-text.ts';
+import type { Locale } from '../locale.ts';
 import { approvalsOf, approvingVotesOf } from './approvals.ts';
 import type { CardTexts } from './card-texts.ts';
 import type {
@@ -12,11 +13,13 @@ import type {
 } from './confirmation-request.ts';
 import type { Freeze } from './freeze.ts';
 import { deputiesOf, escalatedSeatsOf } from './seats.ts';
+import { predecessorFact, successorFact, unknownFacts } from './unknown-facts.ts';
 import type { Vote } from './vote.ts';
 import { zonedTime } from './zoned-time.ts';
 
 export interface FactStyle {
   readonly texts: CardTexts;
+  readonly locale: Locale;
   readonly timeZone: string;
 }
 
@@ -26,21 +29,28 @@ const LONGEST_DETAIL = 500;
 const fact = (label: string, value: string): CardFact => ({ label, value });
 
 /** For whom and by whom it is asked, how far it is, until when: the same in every state. */
-export function cardFacts(request: ConfirmationRequest, { texts, timeZone }: FactStyle): readonly CardFact[] {
+export function cardFacts(
+  request: ConfirmationRequest,
+  { texts, locale, timeZone }: FactStyle,
+): readonly CardFact[] {
   return [
     fact(texts.facts.requester, `${nameOf(request.requester)} (${visibleText(request.requester.id).text})`),
     fact(texts.facts.agent, visibleText(request.agent).text),
     fact(texts.facts.votes, votesOf(request, texts)),
-    ...seatFacts(request, { texts, timeZone }),
+    ...seatFacts(request, { texts, locale, timeZone }),
     fact(texts.facts.deadline, zonedTime(request.decideBy, timeZone)),
   ];
 }
 
 /** Under which rule, and by what the request is found again. */
-export function cardReferences(request: ConfirmationRequest, texts: CardTexts): readonly CardFact[] {
+export function cardReferences(
+  request: ConfirmationRequest,
+  { texts, locale }: Pick<FactStyle, 'texts' | 'locale'>,
+): readonly CardFact[] {
   return [
     fact(texts.facts.policy, visibleText(request.policy.id).text),
     fact(texts.facts.code, request.verificationCode),
+    ...predecessorFact(request, locale),
     ...(request.runId === null ? [] : [fact(texts.facts.run, request.runId)]),
     ...(request.session === null ? [] : [fact(texts.facts.session, quoted(request.session, texts))]),
   ];
@@ -53,6 +63,8 @@ export function cardOutcome(request: ConfirmationRequest, style: FactStyle): rea
   const { decision } = request;
   return [
     ...executionOf(request, style),
+    ...unknownFacts(request, { locale: style.locale, timeZone }),
+    ...successorFact(request, style.locale),
     resultOf(request, texts),
     ...(decision.reason === null ? [] : [fact(texts.outcome.reason, quoted(decision.reason, texts))]),
     fact(texts.outcome.at, zonedTime(decision.at, timeZone)),
@@ -86,17 +98,17 @@ function resultOf(request: ClosedConfirmationRequest, texts: CardTexts): CardFac
 const approversOf = (request: ConfirmationRequest, texts: CardTexts): string =>
   texts.names(approvingVotesOf(request).map((vote) => voterOf(vote, texts)));
 
-function executionOf(
-  request: ClosedConfirmationRequest,
-  { texts, timeZone }: FactStyle,
-): readonly CardFact[] {
+function executionOf(request: ClosedConfirmationRequest, style: FactStyle): readonly CardFact[] {
+  const { texts, timeZone } = style;
   const label = texts.outcome.execution;
   if (request.status !== 'approved') return [{ label, value: texts.execution.notAllowed }];
   const { execution } = request;
   const facts: CardFact[] = [{ label, value: executionText(execution, texts, timeZone) }];
-  if (execution.status === 'revoked') return [...facts, ...revocationFacts(execution, { texts, timeZone })];
-  facts.push(...limitsOf(execution, { texts, timeZone }));
+  if (execution.status === 'revoked') return [...facts, ...revocationFacts(execution, style)];
+  facts.push(...limitsOf(execution, style));
   const detail = 'detail' in execution ? execution.detail : null;
+  if ('settledBy' in execution && execution.settledBy !== null)
+    facts.push({ label: texts.outcome.settledBy, value: nameOf(execution.settledBy) });
   if (detail) facts.push({ label: texts.outcome.detail, value: quoted(detail, texts) });
   return facts;
 }

@@ -11,6 +11,8 @@ import type { ConfirmationRequest } from './confirmation-request.ts';
 import type { Freeze } from './freeze.ts';
 import { valueAt } from './json-pointer.ts';
 import { requestLink } from './request-link.ts';
+import { isRerunAsked, rerunWarning, settleActions } from './unknown-facts.ts';
+import { UNKNOWN_TEXTS } from './unknown-texts.ts';
 
 export interface CardOfInput {
   readonly request: ConfirmationRequest;
@@ -40,6 +42,7 @@ export function cardOf(input: CardOfInput): Card {
 
 function cardInLanguage({ request, freeze, locale, timeZone, publicUrl }: CardOfInput): CardInLanguage {
   const texts = CARD_TEXTS[locale];
+  const style = { texts, locale, timeZone };
   const { lines, hiddenIn, missing } = cardLines(request.args, request.decisiveFields, texts);
   const summary = request.summary === null ? null : visibleText(request.summary);
   return {
@@ -48,11 +51,12 @@ function cardInLanguage({ request, freeze, locale, timeZone, publicUrl }: CardOf
     locale,
     state: cardStateOf(request),
     frozen: freeze !== null,
-    title: titleOf(request, freeze, texts),
+    title: titleOf(request, freeze, { texts, locale }),
     tool: visibleText(request.tool).text,
     lines,
     warnings: [
-      ...(freeze === null ? [] : [freezeWarning(freeze, { texts, timeZone })]),
+      ...(freeze === null ? [] : [freezeWarning(freeze, style)]),
+      ...[rerunWarning(request, locale)].filter((warning) => warning !== null),
       ...missing.map(({ label, pointer }) => texts.warnings.decisiveMissing(label, pointer)),
       ...(hiddenIn.length > 0 ? [texts.warnings.hidden(hiddenIn)] : []),
       ...(request.requesterNamedByAgent
@@ -60,13 +64,13 @@ function cardInLanguage({ request, freeze, locale, timeZone, publicUrl }: CardOf
         : []),
     ],
     summary: summary && { label: texts.agentSays, value: quotedSummary(summary.text, texts) },
-    facts: cardFacts(request, { texts, timeZone }),
-    references: cardReferences(request, texts),
-    outcome: cardOutcome(request, { texts, timeZone }),
+    facts: cardFacts(request, style),
+    references: cardReferences(request, style),
+    outcome: cardOutcome(request, style),
     verificationCode: request.verificationCode,
     link: requestLink(publicUrl, request.id),
     linkLabel: texts.link,
-    actions: actionsOf(request, missing.length === 0, texts),
+    actions: settleActions(request, locale) ?? actionsOf(request, missing.length === 0, texts),
   };
 }
 
@@ -90,9 +94,14 @@ function actionsOf(request: ConfirmationRequest, approvable: boolean, texts: Car
  * Phones show little more than this line, so it says how much, where that is plainly an amount. Payees and other
  * free text stay out of it: they could be made to read like a state.
  */
-function titleOf(request: ConfirmationRequest, freeze: Freeze | null, texts: CardTexts): string {
+function titleOf(
+  request: ConfirmationRequest,
+  freeze: Freeze | null,
+  { texts, locale }: { readonly texts: CardTexts; readonly locale: Locale },
+): string {
   const superseded = request.status === 'cancelled' && request.decision.code === 'superseded';
-  const state = superseded ? texts.superseded : texts.states[cardStateOf(request)];
+  const rerun = isRerunAsked(request) ? UNKNOWN_TEXTS[locale].rerunAsked : null;
+  const state = superseded ? texts.superseded : (rerun ?? texts.states[cardStateOf(request)]);
   const { quorum } = request.policy;
   const pendingQuorum = request.status === 'pending' && quorum > 1;
   const amount = plainDecisive(request, 'amount', PLAIN_AMOUNT);

@@ -58,7 +58,8 @@ export interface CardTexts {
       | 'runBy'
       | 'detail'
       | 'revokedBy'
-      | 'revokeReason',
+      | 'revokeReason'
+      | 'settledBy',
       string
     >
   >;
@@ -153,6 +154,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       detail: '详情',
       revokedBy: '撤回人',
       revokeReason: '撤回理由',
+      settledBy: '核实人',
     },
     results: {
       expired: (given, needed) => `截止前批准数不足（${given}/${needed}）`,
@@ -178,6 +180,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       frozen: '执行已被冻结',
       cancelled: '发起方已撤回请求',
       revoked: '审批人已撤回批准',
+      superseded: '同一次调用换了参数，由新请求取代',
     },
     names: (names) => names.join('、'),
     link: '查看完整请求',
@@ -248,6 +251,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       detail: 'Detail',
       revokedBy: 'Revoked by',
       revokeReason: 'Why revoked',
+      settledBy: 'Checked by',
     },
     results: {
       expired: (given, needed) => `Not enough approvals by the deadline (${given}/${needed})`,
@@ -278,6 +282,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       frozen: 'execution was frozen',
       cancelled: 'who asked withdrew it',
       revoked: 'an approver took the approval back',
+      superseded: 'the agent asked about the same call with other arguments',
     },
     names: (names) => names.join(', '),
     link: 'Full request',

@@ -7,29 +7,29 @@ import type { DeliveryRecord } from './delivery-record.ts';
 import { explainRequest } from './explain-request.ts';
 import type { Freezes } from './freeze.ts';
 import type { ConfirmationLedger } from './ledger.ts';
-import { recordOutcome, settle } from './outcome.ts';
-import type { PersonDirectory } from './person-directory.ts';
+import { recordOutcome } from './outcome.ts';
 import { refusedRevocation, refusedSettlement, refusedVote } from './refused-acts.ts';
 import type { RefusalRecorder, RefusedAttempt } from './refused-attempt.ts';
+import type { RerunPorts } from './rerun.ts';
 import { revoke } from './revoke.ts';
-import type { ToolFacts } from './tool-facts.ts';
+import { settle } from './settle.ts';
 import type { ConfirmationWaiter } from './waiter.ts';
 
 /**
  * Puts the core's functions behind the one door that surfaces use. Who is refused something by it is told so once that is
  * on the record, in a transaction of its own: it changes nothing that it could disagree with.
  */
-export function createConfirmationService(ports: {
-  readonly ledger: ConfirmationLedger;
-  readonly people: PersonDirectory;
-  readonly toolFacts: ToolFacts;
-  readonly waiter: ConfirmationWaiter;
-  readonly refusals: RefusalRecorder;
-  readonly freezes: Pick<Freezes, 'active'>;
-  readonly deliveriesOf: (
-    ids: readonly ConfirmationId[],
-  ) => Promise<ReadonlyMap<ConfirmationId, readonly DeliveryRecord[]>>;
-}): ConfirmationService {
+export function createConfirmationService(
+  ports: RerunPorts & {
+    readonly ledger: ConfirmationLedger;
+    readonly waiter: ConfirmationWaiter;
+    readonly refusals: RefusalRecorder;
+    readonly freezes: Pick<Freezes, 'active'>;
+    readonly deliveriesOf: (
+      ids: readonly ConfirmationId[],
+    ) => Promise<ReadonlyMap<ConfirmationId, readonly DeliveryRecord[]>>;
+  },
+): ConfirmationService {
   const keep = async <Outcome>(outcome: Outcome, refused: RefusedAttempt | null): Promise<Outcome> => {
     if (refused !== null) await ports.refusals.record(refused);
     return outcome;

@@ -3,7 +3,7 @@ import { boundedCall } from '../channel/bounded-call.ts';
 import type { Notice } from '../channel/card.ts';
 import type { Channel } from '../channel/channel.ts';
 import { cutText } from '../channel/cut-text.ts';
-import type { CallbackReply, TapEvent } from '../channel/inbound-event.ts';
+import { type CallbackReply, isSettleAction, type TapEvent } from '../channel/inbound-event.ts';
 import type { Clock } from '../clock.ts';
 import type { Locale } from '../locale.ts';
 import type { Verdict } from '../verdict.ts';
@@ -17,6 +17,7 @@ import type { RefusalRecorder } from './refused-attempt.ts';
 import { resolveVoter } from './resolve-voter.ts';
 import { revokeNoticeOf } from './revoke-notices.ts';
 import type { Roster, RosterPerson } from './roster.ts';
+import { settleTapped } from './settle-tap.ts';
 import { matchTap, type TapDeliveries, type TapMatch } from './tap-delivery.ts';
 import {
   mismatchRefusal,
@@ -33,7 +34,7 @@ export interface TapHandler {
 }
 
 export interface TapHandlerPorts {
-  readonly confirmations: Pick<ConfirmationService, 'decide' | 'revoke'>;
+  readonly confirmations: Pick<ConfirmationService, 'decide' | 'revoke' | 'settle'>;
   readonly deliveries: TapDeliveries;
   readonly roster: Pick<Roster, 'personOf' | 'isResolvable'>;
   readonly refusals: RefusalRecorder;
@@ -98,6 +99,15 @@ async function answerTap(
   if (voter.kind === 'refused') return refuse(voter.refusal, voter);
   const tapped = { channel, event, match, person: voter.person };
   if (event.action === 'revoke') return revokeTapped(ports, tapped);
+  if (isSettleAction(event.action)) {
+    return settleTapped(ports, {
+      ...tapped,
+      id: match.delivery.confirmationId,
+      status: event.action,
+      detail: wordsOf(event),
+      recapOf,
+    });
+  }
   if (event.action === 'approve' && !match.delivery.decisiveShown)
     return refuse(TAP_REFUSALS.decisiveNotShown, voter);
   return vote(ports, event.action, tapped);
@@ -135,7 +145,7 @@ async function vote(
     id: delivery.confirmationId,
     person: person.id,
     verdict,
-    reason: event.reason?.trim() ? bounded(event.reason.trim()) : null,
+    reason: wordsOf(event),
     // The card that was tapped is this request's own, and a request's arguments never change.
     argsDigest: null,
     surface: { kind: 'channel', id: channel.id, seen },
@@ -146,20 +156,22 @@ async function vote(
   }
   return {
     kind: 'ask-reason',
-    verdict,
+    action: verdict,
     confirmation: delivery.confirmationId,
     token: event.token,
     ...REASON_DIALOG[verdict],
-    recap: {
-      'zh-CN': recapOf(outcome.request, 'zh-CN'),
-      'en-US': recapOf(outcome.request, 'en-US'),
-    },
+    recap: recapOf(outcome.request),
     failure: NOTICES.reasonNotAsked,
   };
 }
 
 /** What decides, and the code by which two people see that they mean the same request. */
-function recapOf(request: ConfirmationRequest, locale: Locale): readonly string[] {
+const recapOf = (request: ConfirmationRequest): Readonly<Record<Locale, readonly string[]>> => ({
+  'zh-CN': recapIn(request, 'zh-CN'),
+  'en-US': recapIn(request, 'en-US'),
+});
+
+function recapIn(request: ConfirmationRequest, locale: Locale): readonly string[] {
   const texts = CARD_TEXTS[locale];
   const { lines } = cardLines(request.args, request.decisiveFields, texts);
   const decisive = lines.filter((line) => line.decisive);
@@ -170,6 +182,7 @@ function recapOf(request: ConfirmationRequest, locale: Locale): readonly string[
 }
 
 /** Cut on a character, without a mark: it goes on the record as the person's own words. */
-const bounded = (reason: string): string => cutText(reason, LONGEST_REASON).text;
+const wordsOf = ({ reason }: TapEvent): string | null =>
+  reason?.trim() ? cutText(reason.trim(), LONGEST_REASON).text : null;
 
 const told = (notice: Notice): CallbackReply => ({ kind: 'notice', notice });

@@ -70,7 +70,7 @@ export function refusedRevocation(
   return attempt({ act: 'revoke', code, surface, person: input.person, request, data: {} }, people);
 }
 
-/** A settlement that was refused; null for every other outcome. Settlements come by the API alone. */
+/** A settlement that was refused; null for every other outcome. */
 export function refusedSettlement(
   input: SettleInput,
   outcome: SettleOutcome,
@@ -78,7 +78,8 @@ export function refusedSettlement(
 ): RefusedAttempt | null {
   if (outcome.kind !== 'refused') return null;
   const { code, request } = outcome;
-  return attempt({ act: 'settle', code, surface: 'api', person: input.person, request, data: {} }, people);
+  const surface = surfaceName(input.surface);
+  return attempt({ act: 'settle', code, surface, person: input.person, request, data: {} }, people);
 }
 
 function attempt(

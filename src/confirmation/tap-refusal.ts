@@ -2,7 +2,7 @@ import { SYSTEM_ACTOR } from '../audit/audit-event.ts';
 import type { Notice } from '../channel/card.ts';
 import type { Channel } from '../channel/channel.ts';
 import type { DeliveryOnRecord } from '../channel/delivery-on-record.ts';
-import type { TapEvent } from '../channel/inbound-event.ts';
+import { isSettleAction, type TapEvent } from '../channel/inbound-event.ts';
 import { NOTICES, REFUSALS } from './notices.ts';
 import { knownAs, type RefusedAttempt } from './refused-attempt.ts';
 import type { Roster, RosterPerson } from './roster.ts';
@@ -85,7 +85,7 @@ export function refusedTap(input: {
         },
       },
     },
-    act: action === 'revoke' ? 'revoke' : 'vote',
+    act: isSettleAction(action) ? 'settle' : action === 'revoke' ? 'revoke' : 'vote',
     code: refusal.code,
     who: by === null ? accountOf(actor) : knownAs(by),
     surface: channel.id,

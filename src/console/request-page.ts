@@ -9,6 +9,8 @@ import type { DeliveryRecord } from '../confirmation/delivery-record.ts';
 import type { Freeze } from '../confirmation/freeze.ts';
 import { leavesOf } from '../confirmation/json-pointer.ts';
 import { seatsOf } from '../confirmation/seats.ts';
+import { rerunWarning } from '../confirmation/unknown-facts.ts';
+import { UNKNOWN_TEXTS } from '../confirmation/unknown-texts.ts';
 import { zonedTime } from '../confirmation/zoned-time.ts';
 import type { Locale } from '../locale.ts';
 import { CONSOLE_TEXTS, type ConsoleTexts } from './console-texts.ts';
@@ -32,6 +34,7 @@ export function requestPage(input: RequestPageInput): string {
   const { request, freeze, locale, timeZone } = input;
   const texts = CONSOLE_TEXTS[locale];
   const cardTexts = CARD_TEXTS[locale];
+  const style = { texts: cardTexts, locale, timeZone };
   const card = cardOf({ request, freeze, locale, timeZone, publicUrl: input.publicUrl });
   const time = (at: Date) => html`<time datetime="${at.toISOString()}">${zonedTime(at, timeZone)}</time>`;
   return page(
@@ -39,11 +42,12 @@ export function requestPage(input: RequestPageInput): string {
     html`<section>
 <h1 class="${cardStateOf(request)}">${card.title}</h1>
 <p class="code" title="${cardTexts.facts.code}">${request.verificationCode}</p>
-${freeze !== null && html`<p class="warning">${freezeWarning(freeze, { texts: cardTexts, timeZone })}</p>`}
+${freeze !== null && html`<p class="warning">${freezeWarning(freeze, style)}</p>`}
 ${
   request.requesterNamedByAgent &&
   html`<p class="warning">${cardTexts.warnings.requesterNamedByAgent(visibleText(request.requester.name).text)}</p>`
 }
+${rerunWarning(request, locale) !== null && html`<p class="warning">${rerunWarning(request, locale)}</p>`}
 ${request.summary !== null && html`<p>${cardTexts.agentSays}: “${visibleText(request.summary).text}”</p>`}
 ${request.status === 'pending' && html`<p class="soft">${texts.readOnly}</p>`}
 </section>
@@ -52,7 +56,7 @@ ${section(
   texts.sections.facts,
   html`<dl>
 ${field(texts.fields.tool, visible(visibleText(request.tool), texts))}
-${[...cardFacts(request, { texts: cardTexts, timeZone }), ...cardReferences(request, cardTexts)].map(({ label, value }) => field(label, value))}
+${[...cardFacts(request, style), ...cardReferences(request, style)].map(({ label, value }) => field(label, value))}
 ${field(texts.fields.owner, request.agentOwner ?? texts.empty)}
 ${field(texts.fields.approvers, people(seatsOf(request)))}
 ${field(texts.fields.created, time(request.createdAt))}
@@ -127,10 +131,10 @@ function outcomeList(
   const texts = CONSOLE_TEXTS[locale];
   const full = new Map<string, string | null>([
     [cardTexts.outcome.reason, request.decision.reason],
-    ...executionWords(request, cardTexts),
+    ...executionWords(request, cardTexts, locale),
   ]);
   return html`<dl>
-${cardOutcome(request, { texts: cardTexts, timeZone }).map(({ label, value }) => {
+${cardOutcome(request, { texts: cardTexts, locale, timeZone }).map(({ label, value }) => {
   const uncut = full.get(label);
   return field(label, uncut ? html`“${visible(visibleText(uncut), texts)}”` : value);
 })}
@@ -139,12 +143,19 @@ ${request.status === 'approved' && field(texts.fields.executeBy, time(request.ex
 }
 
 /** What was said of an execution, by the label under which the card shows a part of it. */
-function executionWords(request: ConfirmationRequest, { outcome }: CardTexts): [string, string | null][] {
+function executionWords(
+  request: ConfirmationRequest,
+  { outcome }: CardTexts,
+  locale: Locale,
+): [string, string | null][] {
   if (request.status !== 'approved' || !('detail' in request.execution)) return [];
   const { execution } = request;
-  return execution.status === 'revoked'
-    ? [[outcome.revokeReason, execution.reason]]
-    : [[outcome.detail, execution.detail]];
+  if (execution.status === 'revoked') return [[outcome.revokeReason, execution.reason]];
+  const rerun = execution.status === 'unknown' ? execution.rerun : null;
+  return [
+    [outcome.detail, execution.detail],
+    [UNKNOWN_TEXTS[locale].labels.rerunReason, rerun?.reason ?? null],
+  ];
 }
 
 function recordList({ record }: RequestPageInput, texts: ConsoleTexts, time: Time): Html {

@@ -1,6 +1,6 @@
 import { asc, inArray } from 'drizzle-orm';
 import type { RunWait } from '../agent/run-waits.ts';
-import type { RunId } from '../ids.ts';
+import type { ConfirmationId, RunId } from '../ids.ts';
 import type { ConfirmationRow } from './confirmation-row.ts';
 import type { Connection } from './database.ts';
 import { confirmations } from './schema/confirmations.ts';
@@ -14,56 +14,51 @@ import { runs } from './schema/runs.ts';
 export async function areWaitedFor(transaction: Connection, waits: readonly RunWait[]): Promise<boolean> {
   const requests = await lockRequests(transaction, waits);
   const delegates = await lockDelegates(transaction, waits);
-  return requests !== null && waits.every((wait) => isOpen(wait, requests, delegates));
+  return waits.every((wait) => {
+    if (wait.kind === 'delegate') return delegates.get(wait.run) === 'waiting';
+    if (wait.confirmation === null) return true;
+    const row = requests.get(wait.confirmation);
+    return row !== undefined && isOpen(wait.kind, row);
+  });
 }
 
-type Request = Pick<
-  ConfirmationRow,
-  'id' | 'status' | 'executionStatus' | 'executionSource' | 'coolingOff' | 'invocationId'
->;
+type Standing = Pick<ConfirmationRow, 'status' | 'executionStatus' | 'coolingOff' | 'supersededBy'>;
 
-function isOpen(wait: RunWait, requests: readonly Request[], delegates: ReadonlyMap<RunId, string>): boolean {
-  if (wait.kind === 'delegate') return delegates.get(wait.run) === 'waiting';
-  if (wait.confirmation === null) return true;
-  const request = requests.find(({ id }) => id === wait.confirmation);
-  if (request === undefined) return false;
-  switch (wait.kind) {
+function isOpen(kind: Exclude<RunWait['kind'], 'delegate'>, row: Standing): boolean {
+  switch (kind) {
     case 'decision':
-      return request.status === 'pending';
+      return row.status === 'pending';
     case 'cool-off':
       // The sweeper ends it, and wakes the run by that.
-      return request.executionStatus === 'unclaimed' && request.coolingOff;
+      return row.executionStatus === 'unclaimed' && row.coolingOff;
     case 'settlement':
-      // Another request about the same call may have brought its outcome.
-      return (
-        request.executionStatus === 'unknown' &&
-        !requests.some((other) => other.invocationId === request.invocationId && isKnown(other))
-      );
+      // The request in whose hands the outcome is: the call's own, or one that runs it again, from its question on.
+      return row.supersededBy === null && (row.status === 'pending' || UNSETTLED.has(row.executionStatus));
   }
 }
 
-const isKnown = ({ executionStatus, executionSource }: Request): boolean =>
-  executionStatus === 'succeeded' || (executionStatus === 'failed' && executionSource === 'settlement');
+const UNSETTLED: ReadonlySet<ConfirmationRow['executionStatus']> = new Set([
+  'unclaimed',
+  'claimed',
+  'unknown',
+]);
 
-/** All requests about the calls that wait. Null where somebody else holds one of them. */
 async function lockRequests(
   transaction: Connection,
   waits: readonly RunWait[],
-): Promise<readonly Request[] | null> {
+): Promise<ReadonlyMap<ConfirmationId, Standing>> {
   const ids = waits.flatMap((wait) =>
     wait.kind === 'delegate' || wait.confirmation === null ? [] : wait.confirmation,
   );
-  if (ids.length === 0) return [];
-  const { id, status, executionStatus, executionSource, coolingOff, invocationId } = confirmations;
-  const calls = transaction.select({ invocationId }).from(confirmations).where(inArray(id, ids));
-  const ofTheseCalls = inArray(invocationId, calls);
-  const locked = await transaction
-    .select({ id, status, executionStatus, executionSource, coolingOff, invocationId })
+  if (ids.length === 0) return new Map();
+  const { id, status, executionStatus, coolingOff, supersededBy } = confirmations;
+  const rows = await transaction
+    .select({ id, status, executionStatus, coolingOff, supersededBy })
     .from(confirmations)
-    .where(ofTheseCalls)
+    .where(inArray(id, ids))
     .orderBy(asc(id))
     .for('share', { skipLocked: true });
-  return locked.length === (await transaction.$count(confirmations, ofTheseCalls)) ? locked : null;
+  return new Map(rows.map((row) => [row.id as ConfirmationId, row]));
 }
 
 async function lockDelegates(

@@ -10,6 +10,7 @@ import type { AnyHookKind } from '../../src/hook/hook-kind.ts';
 import { agentId, type ConfirmationId, personId, type RunId } from '../../src/ids.ts';
 import { BUYER, EXECUTORS, pay, playInput, script, vote } from '../cases/case-rig.ts';
 import { DATABASES } from '../support/databases.ts';
+import { endOldAttempt } from '../support/old-attempt.ts';
 import { until } from '../support/until.ts';
 import { agentNode, type EngineFixture, startEngine, toolNode } from './engine-fixture.ts';
 import { ModelServer } from './model-server.ts';
@@ -231,15 +232,51 @@ describe.each(DATABASES)('a run that only waits, on $name', ({ name, open }) => 
       status: 'waiting',
       invocations: [{ status: 'unknown' }],
     });
+    await endOldAttempt(database, request);
     const settled = await engine.confirmations.settle({
       id: request,
       person: personId('li.wei'),
       status: 'succeeded',
       detail: 'seen on the statement',
+      surface: { kind: 'api' },
     });
     expect(settled.kind).toBe('settled');
     expect(await engine.finished(id)).toMatchObject({ status: 'succeeded' });
     expect(tools.calls.map(({ path }) => path)).toEqual(['/broken', '/log']);
+  });
+
+  it('is parked while people are asked to run a call again, and goes on with what that brought', async () => {
+    const { id } = await engine.start({
+      agent: BUYER,
+      plan: [
+        toolNode('pay', 'oa__pay_again', pay().args),
+        toolNode('after', 'oa__log', { said: { $from: 'pay', path: '/payment' } }),
+      ],
+    });
+    const first = await only(id);
+    await engine.decide(first, 'approve');
+    await until(() => tools.callsTo('/flaky').length === 1);
+    await parked(id);
+    const runAgain = async () => {
+      await endOldAttempt(database, first);
+      const settled = await engine.confirmations.settle({
+        id: first,
+        person: personId('li.wei'),
+        status: 'run_again',
+        detail: 'nothing at the bank',
+        surface: { kind: 'api' },
+      });
+      const again = settled.kind === 'settled' ? settled.request.supersededBy : null;
+      if (again === null) throw new Error(`not asked again: ${settled.kind}`);
+      return again;
+    };
+    // A no wakes it, and it parks again: the outcome is as unknown as before.
+    await vote(engine, { id: await runAgain() }, 'reject');
+    await parked(id);
+    await vote(engine, { id: await runAgain() }, 'approve');
+    expect(await engine.finished(id)).toMatchObject({ status: 'succeeded' });
+    expect(tools.callsTo('/flaky').length).toBe(2);
+    expect(tools.callsTo('/log').map(({ body }) => body)).toEqual([{ said: 'P-2' }]);
   });
 
   it('stays parked over a restart of the process, and is taken up where it was decided meanwhile', async () => {

@@ -1,10 +1,17 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Card } from '../../src/channel/card.ts';
 import type { Channel, ChannelAnswer, InboundRequest, OutgoingDelivery } from '../../src/channel/channel.ts';
-import type { CallbackReply, ChannelActor, TapAction, TapEvent } from '../../src/channel/inbound-event.ts';
+import {
+  type CallbackReply,
+  type ChannelActor,
+  SETTLE_ACTIONS,
+  type TapAction,
+  type TapEvent,
+} from '../../src/channel/inbound-event.ts';
 import { type DeliveryId, newDeliveryId } from '../../src/ids.ts';
 import type { ManualClock } from './manual-clock.ts';
-import { closedCard, coolingCard, decideActions, sampleCard } from './sample-card.ts';
+import { closedCard, coolingCard, decideActions, sampleCard, unknownCard } from './sample-card.ts';
 
 /** One channel with the platform it talks to, in the terms the contract needs. Every channel brings its own. */
 export interface ChannelRig {
@@ -146,6 +153,24 @@ export function channelContract(input: {
         expect(onlyMessage().text).toContain('撤回批准');
       });
 
+      it('offers to settle what nobody knows, and to run it again only where that is offered', async () => {
+        const { card, token, messageId } = await sendCard();
+        const unknown = unknownCard(card);
+        const show = async (shown: Card) => {
+          const rendered = rig.channel.render(shown, token);
+          await rig.channel.update({ ...outgoing({ rendered }), messageId });
+          return onlyMessage();
+        };
+        const message = await show(unknown);
+        expect(message.actions).toEqual(['succeeded', 'failed', 'run_again']);
+        expect(message.text).toContain('再执行一次');
+        for (const { value } of unknown.outcome) expect(message.text).toContain(value);
+        const { actions } = unknown;
+        if (actions.kind !== 'settle') throw new Error('nothing to settle');
+        const once = { ...actions, labels: { ...actions.labels, run_again: null } };
+        expect((await show({ ...unknown, actions: once })).actions).toEqual(['succeeded', 'failed']);
+      });
+
       it.each(['amount', 'payee'])(
         'loses its approve button when %s cannot be shown in full',
         async (label) => {
@@ -242,6 +267,13 @@ export function channelContract(input: {
       ] as const)('under %s brings the reason to %s', async (mode, action) => {
         const { card, token, messageId } = await sendCard(sampleCard({ actions: decideActions(mode) }));
         const reason = '金额与合同不符 <b> & "引号"';
+        const event = await tapIn(await rig.tapWithReason({ messageId, action, reason }));
+        expect(event).toMatchObject({ messageId, action, token, cardVersion: card.version, reason });
+      });
+
+      it.each(SETTLE_ACTIONS)('of an unknown outcome brings what was found, with %s', async (action) => {
+        const { card, token, messageId } = await sendCard(unknownCard(sampleCard()));
+        const reason = '对账单第 4 行 <b> & "引号"';
         const event = await tapIn(await rig.tapWithReason({ messageId, action, reason }));
         expect(event).toMatchObject({ messageId, action, token, cardVersion: card.version, reason });
       });

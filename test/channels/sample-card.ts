@@ -56,6 +56,19 @@ export const coolingCard = (card: Card): Card => ({
   actions: { kind: 'revoke', label: '撤回批准' },
 });
 
+/** The same request where nobody knows what became of it, of a tool that may run again. */
+export const unknownCard = (card: Card): Card => ({
+  ...card,
+  version: card.version + 1,
+  state: 'unknown',
+  title: '已批准，结果不明，请核实：oa__purchase_pay',
+  outcome: [{ label: '请核实', value: '没有人知道这次调用是否已经发出' }],
+  actions: {
+    kind: 'settle',
+    labels: { succeeded: '已经成功', failed: '没有成功', run_again: '再执行一次', detail: '核实情况' },
+  },
+});
+
 /** The same request once it was approved and executed: no buttons, and what became of it. */
 export const closedCard = (card: Card): Card => ({
   ...card,

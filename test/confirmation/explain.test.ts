@@ -60,6 +60,13 @@ const CHANGED = FILE.replace(/decimal\("1000000"\)/, 'decimal("1")')
   .replace('quorum: 2', 'quorum: 1')
   .replace('reason: on-reject }', 'reason: always, quorum: 2 }');
 
+const TOOL_FACTS = {
+  versionOf: () => null,
+  timeoutMsOf: () => null,
+  isIdempotent: () => false,
+  decisiveFieldsOf: () => [],
+};
+
 /** The rule is gone, and so are a voter, a delegate and whoever escalation names; others have other names and absences. */
 const EMPTIED = FILE.replace(/ {2}- id: large\n(?: {4}.*\n)+/, '')
   .replace(/ {2}- \{ id: (?:wang|sun|boss), .*\n(?: {6}.*\n)?/g, '')
@@ -91,7 +98,7 @@ describe.each(DATABASES)('explain, on $name', ({ open }) => {
       ledger: core.ledger,
       people: createRoster(under.people),
       policies: createPolicyEvaluator(under),
-      toolFacts: { versionOf: () => null, timeoutMsOf: () => null, decisiveFieldsOf: () => [] },
+      toolFacts: TOOL_FACTS,
       addresses: new Map([
         [channelId('pay-slack'), { provider: 'slack', app: '', tenant: 'T0', chat: 'C0' }],
       ]),
@@ -102,7 +109,11 @@ describe.each(DATABASES)('explain, on $name', ({ open }) => {
     createConfirmationService({
       ledger: core.ledger,
       people: createRoster(under.people),
-      toolFacts: { versionOf: () => null, timeoutMsOf: () => null, decisiveFieldsOf: () => [] },
+      toolFacts: TOOL_FACTS,
+      configRevision: under.revision,
+      policies: createPolicyEvaluator(under),
+      addresses: new Map(),
+      verificationKey: 'key of the tests',
       waiter: core.waiter,
       refusals: createRefusalStore(database),
       freezes: core.freezes,

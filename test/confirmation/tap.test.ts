@@ -292,7 +292,7 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
       const reply = await handler.handle(slack, tap());
       expect(reply).toMatchObject({
         kind: 'ask-reason',
-        verdict: 'approve',
+        action: 'approve',
         confirmation: id,
         token: tap().token,
         title: REASON_DIALOG.approve.title,
@@ -447,7 +447,7 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
       throw new Error('connection refused');
     };
     const failing: Partial<TapHandlerPorts>[] = [
-      { confirmations: { decide: broken, revoke: broken } },
+      { confirmations: { decide: broken, revoke: broken, settle: broken } },
       { deliveries: { findByToken: broken, adoptMessage: broken, seenCard: broken } },
       {
         roster: {
@@ -476,7 +476,11 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
     const { tap } = await shown();
     const slow = handlerWith({
       clock: hurriedClock,
-      confirmations: { decide: () => new Promise(() => {}), revoke: () => new Promise(() => {}) },
+      confirmations: {
+        decide: () => new Promise(() => {}),
+        revoke: () => new Promise(() => {}),
+        settle: () => new Promise(() => {}),
+      },
     });
     expect(await slow.handle(slack, tap())).toEqual({ kind: 'notice', notice: NOTICES.unconfirmed });
   });

@@ -16,7 +16,7 @@ const notice = (level: 'success' | 'info' | 'warning' | 'error', en: string, zh 
 
 const ASK: CallbackReply = {
   kind: 'ask-reason',
-  verdict: 'reject',
+  action: 'reject',
   confirmation: slackCard().confirmationId,
   token: TOKEN,
   title: both('Reject this payment of goods and services', '拒绝'),
