@@ -43,6 +43,7 @@ const UNSETTLED: ReadonlySet<ConfirmationRow['executionStatus']> = new Set([
   'unknown',
 ]);
 
+/** Those of the requests that nobody else holds. */
 async function lockRequests(
   transaction: Connection,
   waits: readonly RunWait[],
