@@ -172,10 +172,9 @@ const KILLS: readonly Kill[] = [
         heldAt: 'commit',
         times: count,
       } as const;
-      let waiting: readonly WaitingRun[] = [];
-      await victim.killAt(parking, async () => {
-        waiting = await runsToApprove(victim, 'oa__pay', count);
-      });
+      const held = victim.reached(parking);
+      const waiting = await runsToApprove(victim, 'oa__pay', count);
+      await victim.killAt(held, async () => {});
       return waiting.map((one) => (last) => approve(last, one.confirmation).then(() => paidOnce(last, one)));
     },
   },
