@@ -20,7 +20,7 @@ const CONNECTIONS = 2;
 /**
  * Slack's Socket Mode: taps come in over connections that we open under the app-level token, which is what proves
  * that they come from Slack and are this app's. What a payload says is checked as that of a signed callback is.
- * Why not the SDK's client: docs/decisions/0015-own-slack-socket.md.
+ * Why not the SDK's client: docs/decisions/0016-own-slack-socket.md.
  */
 export class SlackSocketMode implements InboundConnection {
   readonly #client: SlackClient;

@@ -62,7 +62,7 @@ export function channelTestConfig(input: {
           delegates: [],
           hooks: [],
           requireConfirmationForAll: false,
-          maxTurns: 1,
+          limits: { turns: 1, toolCalls: 0, wallTimeMs: null, tokens: null },
         },
       },
     ],

@@ -77,6 +77,11 @@ export class Victim {
     this.platforms.serviceUrl = this.#service.url;
   }
 
+  /** When the service stands at this point, in whatever happens from now on. */
+  reached(point: KillPoint): Promise<void> {
+    return this.#watch.next([point]);
+  }
+
   /** Does something, waits until the service reaches the points (or the promise is kept), and kills it there. */
   async killAt(
     point: KillPoint | readonly KillPoint[] | Promise<unknown>,

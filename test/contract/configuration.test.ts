@@ -233,17 +233,6 @@ describe('a faulty configuration', () => {
       ],
     ]));
 
-  it('says of what is not built yet that it is not', () =>
-    faults([
-      [
-        'an MCP connector',
-        (c) => {
-          (c.connectors as Entry[]).push({ id: 'files', kind: 'mcp', command: ['npx'] });
-        },
-        /connectors\[2\]/,
-      ],
-    ]));
-
   it('refuses a mode without what it connects with', () =>
     faults([
       [
@@ -315,6 +304,8 @@ describe('the command', () => {
       .replace('https://slack.com/api/', peers.slack.apiUrl)
       .replace('https://open.feishu.cn', peers.feishu.domain)
       .replace('port: 8787', 'port: 0')
+      // A server that is gone at once keeps nothing from starting.
+      .replace('command: [npx,', 'command: ["false",')
       .replace('dataDir: .countersign', `dataDir: ${join(folder, 'sample')}`);
     const file = join(folder, 'sample.yaml');
     await writeFile(file, text);
@@ -341,6 +332,10 @@ describe('the command', () => {
       'sample-procurement-key',
     );
     expect(asked.body.confirmation).toMatchObject({ policy: { id: 'large-payment', quorum: 2 } });
+    expect(await gate.call('GET', '/readyz')).toMatchObject({
+      status: 200,
+      body: { checks: expect.arrayContaining([expect.objectContaining({ name: 'connector files' })]) },
+    });
     expect(await gate.end()).toBe(0);
   });
 });

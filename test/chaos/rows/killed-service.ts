@@ -133,19 +133,16 @@ const KILLS: readonly Kill[] = [
   },
   {
     name: 'in the expiry sweep',
-    // One sweep takes one after another.
-    together: 1,
-    async kill(victim) {
-      const { id } = await ask(victim.service.url, 'bank__short');
+    // One sweep takes one after another: it dies in the first of these.
+    together: SEVERAL,
+    async kill(victim, count) {
+      const asked = await Promise.all(several(count, () => ask(victim.service.url, 'bank__short')));
       await victim.killAt({ says: ['update "confirmations"', 'expired'], heldAt: 'commit' }, async () => {});
-      return [
-        async (last) => {
-          await until(async () => (await read(last.service.url, id)).status === 'expired', {
-            what: 'expired',
-          });
-          return (await closingEventsOf(last, id)) === 1 ? null : 'not exactly one closing event';
-        },
-      ];
+      return asked.map(({ id }) => async (last) => {
+        const expired = async () => (await read(last.service.url, id)).status === 'expired';
+        await until(() => seldom(expired), { deadlineMs: 40_000, what: 'expired' });
+        return (await closingEventsOf(last, id)) === 1 ? null : 'not exactly one closing event';
+      });
     },
   },
   {
@@ -175,10 +172,9 @@ const KILLS: readonly Kill[] = [
         heldAt: 'commit',
         times: count,
       } as const;
-      let waiting: readonly WaitingRun[] = [];
-      await victim.killAt(parking, async () => {
-        waiting = await runsToApprove(victim, 'oa__pay', count);
-      });
+      const held = victim.reached(parking);
+      const waiting = await runsToApprove(victim, 'oa__pay', count);
+      await victim.killAt(held, async () => {});
       return waiting.map((one) => (last) => approve(last, one.confirmation).then(() => paidOnce(last, one)));
     },
   },
@@ -205,15 +201,20 @@ const KILLS: readonly Kill[] = [
   },
   {
     name: 'woken, not resumed',
-    // One look takes all that are woken.
-    together: 1,
+    together: SEVERAL,
     parkAfter: '1s',
-    kill: (victim, count) =>
-      killWhileResuming(victim, count, {
-        parked: true,
-        point: { says: ['update "runs"', '"woken_at" is not null'], heldAt: 'answered' },
-        verify: paidOnce,
-      }),
+    async kill(victim, count) {
+      const waiting = await runsToApprove(victim, 'oa__pay', count);
+      await allParked(victim, waiting);
+      // All at once, so that one look takes them all.
+      const ids = waiting.map(({ run }) => `'${run}'`).join(', ');
+      const wake = `update runs set parked_at = null, woken_at = now() where id in (${ids})`;
+      const taking = { says: ['update "runs"', '"woken_at" is not null'], heldAt: 'answered' } as const;
+      await victim.killAt(taking, () =>
+        runStatement(victim.databaseUrl, wake).then(() => ask(victim.service.url)),
+      );
+      return waiting.map((one) => (last) => approve(last, one.confirmation).then(() => paidOnce(last, one)));
+    },
   },
   {
     name: 'resumed after it was parked, not claimed',

@@ -21,7 +21,7 @@ export const restartedWaits: ChaosRow = {
 };
 
 export const parkedRuns: ChaosRow = {
-  id: 'F26',
+  id: 'F27',
   title: 'parked runs, the service restarted, then all decided: each resumes once, as it was decided',
   volume: { usual: 150, full: 10_000 },
   run: (context) => restart(context, { parked: true }),
