@@ -11,8 +11,8 @@ import type { FailedProofs } from '../http/failed-proofs.ts';
 import type { HttpApp } from '../http/http-app.ts';
 import type { PersonPrincipal } from '../http/principal.ts';
 import type { Visibility } from '../http/visibility.ts';
-import { parseConfirmationId } from '../ids.ts';
-import type { Locale } from '../locale.ts';
+import { type ChannelId, parseConfirmationId } from '../ids.ts';
+import type { Locale, LocalizedText } from '../locale.ts';
 import { CONSOLE_TEXTS } from './console-texts.ts';
 import { html } from './html.ts';
 import { page, steppingStone } from './layout.ts';
@@ -31,6 +31,8 @@ export interface ConsolePorts {
   readonly authenticator: Authenticator;
   readonly visibility: Visibility;
   readonly failedSignIns: FailedProofs;
+  /** What an operator does about a card that a channel could not deliver; null where there is nothing to say. */
+  readonly adviceOn: (channel: ChannelId, error: string) => LocalizedText | null;
   readonly clock: Clock;
 }
 
@@ -113,7 +115,7 @@ async function showRequest(
   reply: FastifyReply,
   { id, path, locale }: Visit,
   viewer: PersonPrincipal,
-  { config, confirmations, freezes, visibility, audit }: ConsolePorts,
+  { config, confirmations, freezes, visibility, audit, adviceOn }: ConsolePorts,
 ): Promise<FastifyReply> {
   const request = await confirmations.get(id);
   if (!request || !(await visibility.ofConfirmation(viewer, request))) {
@@ -128,6 +130,7 @@ async function showRequest(
     request,
     freeze: freezeOf(request, frozen),
     deliveries: deliveries.get(id) ?? [],
+    adviceOn,
     record,
     viewer: viewer.person,
     locale,

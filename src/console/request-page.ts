@@ -16,7 +16,8 @@ import { seatsOf } from '../confirmation/seats.ts';
 import { rerunWarning } from '../confirmation/unknown-facts.ts';
 import { UNKNOWN_TEXTS } from '../confirmation/unknown-texts.ts';
 import { zonedTime } from '../confirmation/zoned-time.ts';
-import type { Locale } from '../locale.ts';
+import type { ChannelId } from '../ids.ts';
+import type { Locale, LocalizedText } from '../locale.ts';
 import { CONSOLE_TEXTS, type ConsoleTexts } from './console-texts.ts';
 import { type Content, type Html, html } from './html.ts';
 import { page } from './layout.ts';
@@ -25,6 +26,7 @@ export interface RequestPageInput {
   readonly request: ConfirmationRequest;
   readonly freeze: Freeze | null;
   readonly deliveries: readonly DeliveryRecord[];
+  readonly adviceOn: (channel: ChannelId, error: string) => LocalizedText | null;
   readonly record: { readonly items: readonly AuditEvent[]; readonly nextCursor: string | null };
   readonly viewer: PersonRef;
   readonly locale: Locale;
@@ -89,7 +91,8 @@ ${section(
     input.deliveries.map(
       ({ channel, person: recipient, state, messageIds, at, error }) =>
         html`${channel} · ${recipient !== null && html`${person(recipient)} · `}${texts.deliveryStates[state]} · ${time(at)}${messageIds.map((id) => html` · <code>${id}</code>`)}${
-          error !== null && html`<br><span class="soft">${visibleText(error).text}</span>`
+          error !== null &&
+          html`<br><span class="soft">${visibleText(error).text}</span>${adviceLine(input.adviceOn(channel, error), locale)}`
         }`,
     ),
     texts,
@@ -106,6 +109,9 @@ ${field(texts.fields.id, html`<code>${request.id}</code>`)}
 ${section(texts.sections.record, recordList(input, texts, time))}`,
   );
 }
+
+const adviceLine = (advice: LocalizedText | null, locale: Locale) =>
+  advice !== null && html`<br><span class="soft">→ ${advice[locale]}</span>`;
 
 type Time = (at: Date) => Html;
 

@@ -98,6 +98,7 @@ function registerRoutes(app: HttpApp, options: AppOptions): void {
       ...options,
       authenticator,
       visibility,
+      adviceOn: (channel, error) => options.channels.get(channel)?.advise?.(error) ?? null,
       failedSignIns: createFailedProofs(pages, FAILED_SIGN_INS_PER_MINUTE),
     }),
   );

@@ -154,7 +154,7 @@ describe('asking people directly, and elsewhere where nobody can be reached', ()
     expect(platforms.feishu.directMessagesOf('ou_liwei')).toHaveLength(2);
   });
 
-  it('writes to whom escalation adds, and reminds under each card', async () => {
+  it('writes to whom escalation adds, and says under each card that it is still open, and later that the call failed', async () => {
     const { id } = await ask(service.url, 'bank__refund');
     await reads(id, ['pay-slack chat sent', 'pay-slack li.wei sent', 'pay-slack wang.fang sent']);
     const ts = await messageOf(id, 'pay-slack', 'li.wei');
@@ -168,6 +168,18 @@ describe('asking people directly, and elsewhere where nobody can be reached', ()
       actionId: 'countersign.approve',
     });
     expect((await read(service.url, id)).status).toBe('approved');
+
+    const act = (what: string, body: unknown) =>
+      call(service.url, 'POST', `/v1/confirmations/${id}/${what}`, { body });
+    expect((await act('claim', { args: PAYMENT })).status).toBe(200);
+    expect((await act('outcome', { status: 'failed', detail: 'no funds' })).status).toBe(200);
+    await until(
+      () =>
+        platforms.slack
+          .directMessagesOf('U0LIWEI')
+          .some(({ threadTs, text }) => threadTs === ts && text.includes('执行失败')),
+      { what: 'a note that the call failed' },
+    );
   });
 
   it('ends as undeliverable at once where it would write to nobody', async () => {
@@ -204,6 +216,11 @@ describe('asking people directly, and elsewhere where nobody can be reached', ()
     await until(async () => (await read(service.url, id)).status === 'undeliverable');
     expect(await read(service.url, id)).toMatchObject({ decision: { reason: 'channels_refused' } });
     expect(places(await deliveriesOf(id))).toEqual(['pay-feishu chat failed', 'pay-slack chat failed']);
+    const page = await fetch(`${service.url}/requests/${id}`, {
+      headers: { authorization: `Bearer ${KEYS.liWei}` },
+    }).then((response) => response.text());
+    expect(page).toContain('channels_refused');
+    expect(page).toContain('在该频道中输入 /invite');
     expect(await eventsOf(id, 'request.rerouted')).toHaveLength(1);
   });
 
