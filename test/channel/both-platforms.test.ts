@@ -255,6 +255,8 @@ describe('a card in Slack and in Feishu', () => {
       { amount: '68000.00', currency: 'CNY', payee: 'Acme' },
       { runId: run, metadata: { invocationId } },
     );
+    // What is decided before a card is sent gets none.
+    await until(() => slackCard(id).length > 0 && feishuCard(id).length > 0);
     const actor = { type: 'run', run, agent: agentId('procurement') } as const;
     const { service } = core;
     const by = { person: person('li.wei'), verdict: 'approve', argsDigest: null, reason: null } as const;
