@@ -76,7 +76,7 @@ async function stepMs(facts: RunFacts, record: RunRecord): Promise<number> {
   };
   const executor = new ReactExecutor({
     model: callingModel(),
-    maxTurns: CALLS + 1,
+    limits: { turns: CALLS + 1, toolCalls: null, wallTimeMs: null, tokens: null },
     opening: async () => [{ role: 'user', content: facts.input }],
   });
   const progress: RunProgress = { facts, messages: [], invocations: [], cancelRequested: false };
@@ -98,9 +98,9 @@ async function stepMs(facts: RunFacts, record: RunRecord): Promise<number> {
 const callingModel = (): Model => ({
   async complete({ messages }) {
     const turn = messages.filter(({ role }) => role === 'assistant').length;
-    if (turn === CALLS) return { kind: 'answered', text: 'Done.', toolCalls: [] };
+    if (turn === CALLS) return { kind: 'answered', text: 'Done.', toolCalls: [], tokens: 0 };
     const args = { payee: `Acme Steel ${turn}`, amount: '68000.00', currency: 'CNY', memo: 'PO-2291' };
     const call = { id: `call_${turn}`, name: PAYING_TOOL.name, arguments: JSON.stringify(args) };
-    return { kind: 'answered', text: null, toolCalls: [call] };
+    return { kind: 'answered', text: null, toolCalls: [call], tokens: 0 };
   },
 });

@@ -20,6 +20,10 @@ export class SilentRecord implements RunRecord {
   }
   async appendMessages() {}
   async modelDelta() {}
+  async planned() {}
+  async workedMs() {
+    return 0;
+  }
   async skip() {}
   async markSkipped() {}
   async setHolding() {}

@@ -6,6 +6,7 @@ import { migrate } from '../src/db/migrate.ts';
 import { startPostgres } from '../test/support/postgres-server.ts';
 import { runStatement } from '../test/support/run-statement.ts';
 import type { BenchRow } from './bench-row.ts';
+import { benchCallbacks } from './callbacks.ts';
 import { benchDecisionToResume } from './decision-to-resume.ts';
 import { benchDecisions } from './decisions.ts';
 import { benchDurableRun } from './durable-run.ts';
@@ -27,6 +28,7 @@ try {
   rows.push(...(await benchDecisionToResume(await freshDatabase('resume'))));
   rows.push(...(await benchParkedRun(await freshDatabase('parked'))));
   rows.push(...(await benchDecisions(await freshDatabase('decisions'))));
+  rows.push(...(await benchCallbacks(await freshDatabase('callbacks'))));
   rows.push(...(await benchWaits(await freshDatabase('waits'))));
 } finally {
   await server.stop();

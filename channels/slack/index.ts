@@ -14,6 +14,7 @@ import type {
   UpdateOutcome,
 } from '../../src/channel/channel.ts';
 import type { ChannelInput, ChannelKind } from '../../src/channel/channel-kind.ts';
+import { withConnections } from '../../src/channel/inbound-connection.ts';
 import type { CallbackReply, ChannelActor, TapEvent } from '../../src/channel/inbound-event.ts';
 import {
   createSlackClient,
@@ -30,15 +31,19 @@ import { createPersonLocales, type PersonLocales } from './person-locale.ts';
 import { remindInThread } from './remind.ts';
 import { renderCard } from './render.ts';
 import { replyTo } from './reply.ts';
+import { SlackSocketMode } from './socket-mode.ts';
 import { verifySlackRequest } from './verify.ts';
 import { CARD_EVENT_TYPE } from './wire.ts';
 
-/** Cards in a Slack channel; callbacks over HTTP. */
+/** Cards in a Slack channel; taps by signed callback, or over connections of our own (Socket Mode). */
 export const slackChannelKind: ChannelKind<SlackSettings> = {
   kind: 'slack',
   settings: slackSettings,
   identity: slackIdentity,
-  secrets: (settings) => [settings.botToken, settings.signingSecret],
+  secrets: (settings) => [
+    settings.botToken,
+    settings.mode === 'socket' ? settings.appToken : settings.signingSecret,
+  ],
   create: (input) => new SlackChannel(input),
 };
 
@@ -54,6 +59,7 @@ class SlackChannel implements Channel {
   readonly kind = 'slack';
   readonly locale: Channel['locale'];
   readonly address: ChannelAddress;
+  readonly connection?: SlackSocketMode;
   readonly #input: ChannelInput<SlackSettings>;
   readonly #client: SlackClient;
   readonly #locales: PersonLocales;
@@ -71,6 +77,7 @@ class SlackChannel implements Channel {
     this.id = input.id;
     this.locale = input.locale;
     this.address = { provider: 'slack', app: settings.appId, tenant: settings.team, chat: settings.channel };
+    if (settings.mode === 'socket') this.connection = new SlackSocketMode({ ...input, settings });
   }
 
   /**
@@ -85,16 +92,18 @@ class SlackChannel implements Channel {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelCheck();
+    await this.connection?.close();
     await Promise.allSettled([...this.#underWay]);
     this.#health = { ready: false, detail: 'stopped' };
   }
 
   health(): ChannelHealth {
-    return this.#health;
+    return withConnections(this.#health, this.connection?.status());
   }
 
   async receive(request: InboundRequest): Promise<InboundResult> {
     const { settings, clock } = this.#input;
+    if (settings.mode !== 'http') return { kind: 'refused', reason: 'taps come over the socket' };
     const verification = verifySlackRequest({
       request,
       signingSecret: settings.signingSecret,

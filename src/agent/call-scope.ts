@@ -19,7 +19,7 @@ export interface CallScope {
   readonly requesterNamedByAgent: boolean;
   readonly session: string;
   readonly evaluation: boolean;
-  /** The agent's tools by full name; what is not in it does not exist for this agent. */
+  /** The agent's tools of this moment by full name; what is not in it does not exist for this agent. */
   readonly tools: ReadonlyMap<string, Tool>;
   readonly hooks: HookRegistry;
   readonly log: InvocationLog;

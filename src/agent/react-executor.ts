@@ -1,10 +1,13 @@
+import type { RunLimits } from '../config/config.ts';
 import { newInvocationId } from '../ids.ts';
 import { allSettled } from './all-settled.ts';
 import type { ProposedCall } from './call-scope.ts';
-import type { ChatMessage, ToolCallMessage } from './chat-message.ts';
+import type { ChatMessage } from './chat-message.ts';
 import { type Executor, failedRun, type RunWork } from './executor.ts';
-import type { Model, ProposedToolCall } from './model.ts';
+import type { Model } from './model.ts';
+import { limitBeforeCalls, limitBeforeModel } from './run-limits.ts';
 import type { RunEnd } from './run-record.ts';
+import { withUniqueIds } from './tool-call-ids.ts';
 
 type AssistantMessage = Extract<ChatMessage, { role: 'assistant' }>;
 
@@ -17,17 +20,17 @@ const EMPTY_TURN = 'Your last answer was empty. Call a tool, or answer in words.
  */
 export class ReactExecutor implements Executor {
   readonly #model: Model;
-  readonly #maxTurns: number;
+  readonly #limits: RunLimits;
   /** What a run starts with: instructions, the session's context, the input. */
   readonly #opening: () => Promise<readonly ChatMessage[]>;
 
   constructor(input: {
     readonly model: Model;
-    readonly maxTurns: number;
+    readonly limits: RunLimits;
     readonly opening: () => Promise<readonly ChatMessage[]>;
   }) {
     this.#model = input.model;
-    this.#maxTurns = input.maxTurns;
+    this.#limits = input.limits;
     this.#opening = input.opening;
   }
 
@@ -50,6 +53,10 @@ export class ReactExecutor implements Executor {
       const last = messages.at(-1);
       if (last?.role === 'assistant') {
         if (last.toolCalls.length > 0) {
+          const limit = hasBegun(turn, work)
+            ? null
+            : await limitBeforeCalls(messages, this.#limits, work.record);
+          if (limit !== null) return limit;
           add(await runTurn(last, turn, work));
         } else if (last.content !== null) {
           return { status: 'succeeded', output: last.content, error: null };
@@ -59,9 +66,10 @@ export class ReactExecutor implements Executor {
           add([{ role: 'user', content: EMPTY_TURN }]);
         }
       }
-      if (turn >= this.#maxTurns) {
+      const limit = await limitBeforeModel(messages, this.#limits, work.record);
+      if (limit !== null) {
         await save();
-        return failedRun('max_turns', `The agent did not come to an end within ${this.#maxTurns} turns.`);
+        return limit;
       }
       const answer = await this.#model.complete({
         messages,
@@ -73,13 +81,17 @@ export class ReactExecutor implements Executor {
         return failedRun('model_failed', answer.message);
       }
       if (answer.text !== null) await work.record.modelDelta(answer.text);
-      add([
-        { role: 'assistant', content: answer.text, toolCalls: withUniqueIds(answer.toolCalls, turn + 1) },
-      ]);
+      const { text, tokens } = answer;
+      const toolCalls = withUniqueIds(answer.toolCalls, turn + 1);
+      add([{ role: 'assistant', content: text, toolCalls, tokens }]);
       await save();
     }
   }
 }
+
+/** A turn of which any call was proposed comes to its end: people may be asked about it, or it may have been sent. */
+const hasBegun = (turn: number, { progress }: RunWork): boolean =>
+  progress.invocations.some(({ position }) => position.kind === 'turn' && position.turn === turn);
 
 /** The calls of one turn, independent of one another; one result each, in the order asked. */
 async function runTurn(message: AssistantMessage, turn: number, work: RunWork): Promise<ChatMessage[]> {
@@ -105,20 +117,4 @@ async function runTurn(message: AssistantMessage, turn: number, work: RunWork): 
     callId: message.toolCalls[place]?.id ?? '',
     content: view,
   }));
-}
-
-/** Providers repeat ids, or give none; in our history each call of a turn can be told from the others. */
-function withUniqueIds(calls: readonly ProposedToolCall[], turn: number): ToolCallMessage[] {
-  const given = new Set(calls.map((call) => call.id));
-  const taken = new Set<string>();
-  return calls.map((call, place) => {
-    let id = call.id;
-    // An id that we make up must not be one that another call of the turn came with.
-    for (let attempt = 0; id === null || taken.has(id); attempt += 1) {
-      const made = `call_${turn}_${place}${attempt === 0 ? '' : `_${attempt}`}`;
-      id = given.has(made) ? null : made;
-    }
-    taken.add(id);
-    return { ...call, id };
-  });
 }

@@ -3,6 +3,7 @@ import type { SideEffect } from '../hook/side-effect.ts';
 import type { ConfirmationId, InvocationId, RunId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { ChatMessage } from './chat-message.ts';
+import type { PlanNode } from './plan.ts';
 import type { InvocationStatus, Run } from './run.ts';
 import type { RunFacts } from './run-store.ts';
 import type { RunWait } from './run-waits.ts';
@@ -18,6 +19,10 @@ export interface RunRecord extends InvocationLog {
   appendMessages(messages: readonly ChatMessage[]): Promise<void>;
   /** One piece of the model's answer, for whoever watches. */
   modelDelta(text: string): Promise<void>;
+  /** The plan that the model gave; the run is worked through by it from here on. */
+  planned(plan: readonly PlanNode[]): Promise<void>;
+  /** How long the run has taken so far, without what it waited for people, in milliseconds. */
+  workedMs(): Promise<number>;
   /** A node of a plan that will not run. */
   skip(invocation: SkippedInvocation): Promise<void>;
   /** A node that was blocked, under a plan that goes on without it. */

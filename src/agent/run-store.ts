@@ -1,5 +1,5 @@
 import type { PersonRef } from '../confirmation/confirmation-request.ts';
-import type { AgentId, ConfirmationId, InvocationId, RunId } from '../ids.ts';
+import type { AgentId, ConfirmationId, InvocationId, PersonId, RunId } from '../ids.ts';
 import type { PlanNode } from './plan.ts';
 import type { Run, RunEvent } from './run.ts';
 import type { RunRecord } from './run-record.ts';
@@ -11,7 +11,7 @@ export interface RunFacts {
   readonly agent: AgentId;
   readonly executor: Run['executor'];
   readonly input: string;
-  /** Null for the ReAct executor. */
+  /** Null for the ReAct executor, and for a DAG whose plan the model has not given yet. */
   readonly plan: readonly PlanNode[] | null;
   readonly session: string;
   readonly requester: PersonRef | null;
@@ -71,27 +71,27 @@ export interface RunStore {
   record(lease: RunLease): RunRecord;
 }
 
+/** Whose session: what its start gives may be about the person, so that nobody else's run gets it. */
+export interface SessionKey {
+  readonly agent: AgentId;
+  readonly session: string;
+  /** For whom the run works; null: for nobody in particular. */
+  readonly person: PersonId | null;
+}
+
 /** What the hooks of `SessionStart` gave a session; asked for once. */
 export interface SessionStore {
   /** `asked`: the caller is the one who has to run the hooks, and then to `keep` what they gave. */
-  open(input: {
-    readonly agent: AgentId;
-    readonly session: string;
-    readonly run: RunId;
-    readonly askWithinMs: number;
-  }): Promise<
+  open(
+    input: SessionKey & { readonly run: RunId; readonly askWithinMs: number },
+  ): Promise<
     | { readonly kind: 'known'; readonly context: readonly string[] }
     | { readonly kind: 'asked' }
     | { readonly kind: 'being-asked' }
   >;
   /** The hooks could not be asked: the next run of the session asks them. */
-  abandon(input: { readonly agent: AgentId; readonly session: string; readonly run: RunId }): Promise<void>;
-  keep(input: {
-    readonly agent: AgentId;
-    readonly session: string;
-    readonly run: RunId;
-    readonly context: readonly string[];
-  }): Promise<void>;
+  abandon(input: SessionKey & { readonly run: RunId }): Promise<void>;
+  keep(input: SessionKey & { readonly run: RunId; readonly context: readonly string[] }): Promise<void>;
 }
 
 /** What another process changed. May be lost; the rows are the truth and a poll is the safety net. */

@@ -10,6 +10,10 @@ import { type Executor, failedRun } from './executor.ts';
 import { giveUpRun } from './give-up-run.ts';
 import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
 import { invokeTool } from './invoke-tool.ts';
+import type { PlanNode } from './plan.ts';
+import { faultOfPlanFor } from './plan-check.ts';
+import { planningInstructions } from './plan-proposal.ts';
+import { PlanningExecutor } from './planning-executor.ts';
 import { ReactExecutor } from './react-executor.ts';
 import { resumeCall } from './resume-call.ts';
 import { LeaseLost, type RunEnd, type RunRecord } from './run-record.ts';
@@ -121,19 +125,19 @@ function scopeOf(
   ports: RunWorkerPorts,
 ): CallScope {
   const delegates = delegatesOf(facts, setup);
-  const tools: Tool[] = [...setup.tools];
-  if (delegates.length > 0) {
-    tools.push(
-      callAgentTool(delegates, {
-        store: ports.store,
-        watcher: ports.watcher,
-        startChild: (child) => ports.startChild({ ...child, parent: facts }),
-        cancel: ports.cancel,
-        log: record,
-        waits,
-      }),
-    );
-  }
+  const delegation: readonly Tool[] =
+    delegates.length === 0
+      ? []
+      : [
+          callAgentTool(delegates, {
+            store: ports.store,
+            watcher: ports.watcher,
+            startChild: (child) => ports.startChild({ ...child, parent: facts }),
+            cancel: ports.cancel,
+            log: record,
+            waits,
+          }),
+        ];
   return {
     run: facts.id,
     parentRun: facts.parent?.run ?? null,
@@ -143,7 +147,10 @@ function scopeOf(
     requesterNamedByAgent: facts.requesterNamedByAgent,
     session: facts.session,
     evaluation: facts.evaluation,
-    tools: new Map(tools.map((tool) => [tool.name, tool])),
+    // Looked up whenever a turn begins or a call is made: servers list their tools late, and list others later.
+    get tools() {
+      return new Map([...setup.tools(), ...delegation].map((tool) => [tool.name, tool]));
+    },
     hooks: setup.hooks,
     log: record,
     waits,
@@ -153,7 +160,7 @@ function scopeOf(
 
 /** Whom a run may hand work to; a plan may also name the agent itself. */
 const delegatesOf = (facts: RunFacts, setup: AgentSetup): readonly AgentId[] =>
-  facts.plan === null ? setup.config.delegates : [...setup.config.delegates, facts.agent];
+  facts.executor === 'react' ? setup.config.delegates : [...setup.config.delegates, facts.agent];
 
 function executorFor(
   facts: RunFacts,
@@ -161,9 +168,12 @@ function executorFor(
   scope: CallScope,
   ports: RunWorkerPorts,
 ): Executor | null {
-  if (facts.plan !== null) {
-    return new DagExecutor({
-      plan: facts.plan,
+  const { model, config } = setup;
+  const { limits } = config;
+  const dagOf = (plan: readonly PlanNode[]) =>
+    new DagExecutor({
+      plan,
+      limits,
       settlementOf: (call, signal) =>
         awaitSettlement({
           confirmation: call.confirmation,
@@ -175,17 +185,19 @@ function executorFor(
           signal,
         }),
     });
+  if (facts.plan !== null) return dagOf(facts.plan);
+  if (model === null) return null;
+  const opening = (instructions: string) =>
+    openingMessages({ instructions, input: facts.input, hooks: setup.hooks }, scope, ports.sessions, ports);
+  if (facts.executor === 'react') {
+    return new ReactExecutor({ model, limits, opening: () => opening(config.instructions) });
   }
-  if (setup.model === null) return null;
-  return new ReactExecutor({
-    model: setup.model,
-    maxTurns: setup.config.maxTurns,
+  return new PlanningExecutor({
+    model,
+    limits,
     opening: () =>
-      openingMessages(
-        { instructions: setup.config.instructions, input: facts.input, hooks: setup.hooks },
-        scope,
-        ports.sessions,
-        ports,
-      ),
+      opening(`${config.instructions}\n\n${planningInstructions(setup.tools(), delegatesOf(facts, setup))}`),
+    faultOf: (plan) => faultOfPlanFor(setup, plan),
+    executorOf: dagOf,
   });
 }

@@ -4,7 +4,7 @@ import type { PersonRef } from '../confirmation/confirmation-request.ts';
 import { CountersignError } from '../errors.ts';
 import { newRunId, type PersonId, type RunId } from '../ids.ts';
 import type { AgentDirectory, AgentSetup } from './agent-directory.ts';
-import { faultOfPlan } from './plan-check.ts';
+import { faultOfPlanFor } from './plan-check.ts';
 import type { Run, RunEvent, RunStatus } from './run.ts';
 import type { RunPool } from './run-pool.ts';
 import type { RunService, StartRun } from './run-service.ts';
@@ -40,7 +40,7 @@ export class Runs implements RunService {
       id,
       organization: this.#ports.config.organization,
       agent: input.agent,
-      executor: input.plan === null ? 'react' : 'dag',
+      executor: input.plan === null ? setup.config.executor : 'dag',
       input: input.input,
       plan: input.plan,
       session: input.session ?? id,
@@ -61,13 +61,13 @@ export class Runs implements RunService {
     if (parent.depth + 1 >= MAX_DEPTH) {
       throw new CountersignError('invalid_request', `Agents may call agents at most ${MAX_DEPTH} deep.`);
     }
-    this.#setupFor({ agent, plan: null });
+    const setup = this.#setupFor({ agent, plan: null });
     const id = newRunId();
     const created = await this.#begin({
       id,
       organization: parent.organization,
       agent,
-      executor: 'react',
+      executor: setup.config.executor,
       input,
       plan: null,
       session: parent.session,
@@ -166,15 +166,15 @@ export class Runs implements RunService {
         : new CountersignError('unknown_agent', `There is no agent named "${agent}".`);
     }
     if (plan !== null) {
-      const fault = faultOfPlan(plan, {
-        hasTool: (name) => setup.tools.some((tool) => tool.name === name),
-        mayCallAgent: (id) => id === agent || setup.config.delegates.includes(id),
-      });
+      const fault = faultOfPlanFor(setup, plan);
       if (fault !== null) throw new CountersignError('invalid_plan', fault);
       return setup;
     }
-    if (setup.config.executor === 'dag') {
-      throw new CountersignError('invalid_plan', `The agent "${agent}" works by plan: send one along.`);
+    if (setup.config.executor === 'dag' && setup.model === null) {
+      throw new CountersignError(
+        'invalid_plan',
+        `The agent "${agent}" works by plan, and has no model that makes one: send a plan along.`,
+      );
     }
     if (setup.model === null) {
       throw new CountersignError(

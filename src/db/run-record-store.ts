@@ -1,5 +1,6 @@
 import { and, asc, eq, type SQL, sql } from 'drizzle-orm';
 import type { ChatMessage } from '../agent/chat-message.ts';
+import type { PlanNode } from '../agent/plan.ts';
 import { runFinishedEvent } from '../agent/run-audit.ts';
 import {
   type InvocationLog,
@@ -69,6 +70,22 @@ export class RunRecordStore implements RunRecord {
 
   async modelDelta(text: string): Promise<void> {
     await this.#write({ events: [{ kind: 'model.delta', data: { text } }] });
+  }
+
+  async planned(plan: readonly PlanNode[]): Promise<void> {
+    await this.#write({ events: [], plan });
+  }
+
+  async workedMs(): Promise<number> {
+    const waitingMs = sql`coalesce(extract(epoch from clock_timestamp() - ${runs.waitingSince}) * 1000, 0)`;
+    const [row] = await this.#database.connection
+      .select({
+        workedMs: sql<string>`extract(epoch from clock_timestamp() - ${runs.createdAt}) * 1000 - ${runs.waitedMs} - ${waitingMs}`,
+      })
+      .from(runs)
+      .where(this.#held());
+    if (!row) throw new LeaseLost(this.run);
+    return Number(row.workedMs);
   }
 
   async proposed(call: ProposedInvocation): Promise<{ readonly rejectedBefore: boolean }> {

@@ -1,4 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
+import type { PlanNode } from '../agent/plan.ts';
 import type { InvocationStatus, RunEvent } from '../agent/run.ts';
 import type { RunLease } from '../agent/run-store.ts';
 import type { InvocationId } from '../ids.ts';
@@ -17,6 +18,8 @@ export interface RunWrite {
   readonly insert?: SQL;
   readonly change?: InvocationChange;
   readonly holding?: boolean;
+  /** The plan that a run without one has been given. */
+  readonly plan?: readonly PlanNode[];
   /** A question about the rows as they were before, answered along with it. */
   readonly asks?: SQL;
 }
@@ -48,7 +51,7 @@ export interface InvocationChange {
 export async function writeToRun(
   connection: Connection,
   lease: RunLease,
-  { events, insert, change, holding, asks }: RunWrite,
+  { events, insert, change, holding, plan, asks }: RunWrite,
 ): Promise<WrittenToRun | null> {
   const rows = events.map(({ kind, data }, index) => ({ place: index + 1, kind, data: storableJson(data) }));
   const target =
@@ -64,6 +67,7 @@ export async function writeToRun(
       update ${runs} set
         event_seq = event_seq + ${events.length}::integer * (select count(*) from target)::integer,
         ${holding === undefined ? sql`` : sql`holding = ${holding},`}
+        ${plan === undefined ? sql`` : sql`plan = ${JSON.stringify(storableJson(plan))}::text::jsonb,`}
         status = ${statusAfter(lease, change, holding)}
       where ${runs.id} = ${lease.run} and ${runs.fencingToken} = ${lease.fencingToken} and ${runs.finishedAt} is null
       returning event_seq

@@ -7,7 +7,7 @@ import { openPostgres } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 import { type EngineFixture, startEngine } from './engine-fixture.ts';
 import { ModelServer, toolResult, toolResults } from './model-server.ts';
-import { agent, sampleConfig } from './sample-config.ts';
+import { agent, NO_LIMITS, sampleConfig } from './sample-config.ts';
 import { type Seen, sampleHooks } from './sample-hooks.ts';
 import { ToolServer } from './tool-server.ts';
 
@@ -35,7 +35,7 @@ describe('delegates', () => {
         toolUrl: await tools.start(),
         agents: [
           agent('boss', { delegates: [agentId('clerk'), agentId('mirror')], tools: ['oa__weather'] }),
-          agent('clerk', { hooks: [{ name: 'deny-log', options: {} }], maxTurns: 3 }),
+          agent('clerk', { hooks: [{ name: 'deny-log', options: {} }], limits: { ...NO_LIMITS, turns: 3 } }),
           agent('careful', { delegates: [agentId('clerk')], requireConfirmationForAll: true }),
           agent('mirror', { delegates: [agentId('mirror')] }),
         ],

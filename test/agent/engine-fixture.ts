@@ -4,7 +4,7 @@ import { type AgentEngine, createAgentEngine } from '../../src/agent/create-agen
 import type { PlanNode } from '../../src/agent/plan.ts';
 import type { Run, RunEvent } from '../../src/agent/run.ts';
 import type { StartRun } from '../../src/agent/run-service.ts';
-import { ToolCatalog } from '../../src/agent/tool-catalog.ts';
+import { ToolCatalog, type ToolSource } from '../../src/agent/tool-catalog.ts';
 import type { AuditRecorder, NewAuditEvent } from '../../src/audit/audit-event.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import type { AgentConfig, Config } from '../../src/config/config.ts';
@@ -71,9 +71,11 @@ export async function startEngine(input: {
   readonly hookKinds?: readonly AnyHookKind[];
   readonly exclusive?: boolean;
   readonly clock?: Clock;
+  /** Connectors that list their tools themselves. */
+  readonly servers?: readonly ToolSource[];
 }): Promise<EngineFixture> {
   const { database, config } = input;
-  const catalog = new ToolCatalog(config);
+  const catalog = new ToolCatalog(config, input.servers);
   const roster = createRoster(config.people);
   const ledger = createConfirmationLedger({ database, onNotifyFailed: () => {} });
   const waiter = new ConfirmationWaiter({

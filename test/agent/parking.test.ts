@@ -303,7 +303,7 @@ describe.each(DATABASES)('a run that only waits, on $name', ({ name, open }) => 
 
   it('loses no decision that falls together with its parking', async () => {
     // The embedded database has one connection: there is little to fall together.
-    const count = name === 'PostgreSQL' ? 40 : 8;
+    const count = name === 'PostgreSQL' ? 25 : 8;
     const runs = await Promise.all(
       Array.from({ length: count }, () =>
         engine.start({ agent: BUYER, plan: [toolNode('pay', 'oa__pay', pay().args)] }),
@@ -318,7 +318,7 @@ describe.each(DATABASES)('a run that only waits, on $name', ({ name, open }) => 
     );
     for (const { id } of runs) expect(await engine.finished(id)).toMatchObject({ status: 'succeeded' });
     expect(tools.calls.length).toBe(count);
-  });
+  }, 90_000);
 });
 
 /** Whether the run has noted a decision. */

@@ -95,7 +95,7 @@ export const CONFIG: Config = {
     delegates: [],
     hooks: [],
     requireConfirmationForAll: false,
-    maxTurns: 10,
+    limits: { turns: 10, toolCalls: null, wallTimeMs: null, tokens: null },
   })),
   revision: 'test',
 };
@@ -120,6 +120,7 @@ export class RunsFixture implements RunService {
       session: 's1',
       requester: { id: personId('zhao.min'), name: '赵敏' },
       parentRun: null,
+      plan: null,
       childRuns: [],
       evaluation: false,
       apiKeyId: 'procurement',
