@@ -149,11 +149,15 @@ async function startChats(): Promise<Platforms> {
     users: FEISHU_MEMBERS.map((openId) => ({ openId, unionId: `on_${openId}`, name: openId })),
     callbackUrl: at('pay-feishu'),
   });
+  let stopped: Promise<unknown> | null = null;
   const platforms: Platforms = {
     slack,
     feishu,
     serviceUrl: '',
-    stop: async () => void (await Promise.all([slack.stop(), feishu.stop()])),
+    async stop() {
+      stopped ??= Promise.all([slack.stop(), feishu.stop()]);
+      await stopped;
+    },
   };
   return platforms;
 }
