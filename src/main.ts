@@ -5,10 +5,12 @@ import { HOOK_KINDS } from '../hooks/index.ts';
 import { type AgentEngine, createAgentEngine } from './agent/create-agent-engine.ts';
 import { ToolCatalog } from './agent/tool-catalog.ts';
 import type { Channel } from './channel/channel.ts';
+import { ChatPaces } from './channel/chat-pace.ts';
 import { DeliveryWorker } from './channel/delivery-worker.ts';
 import { ReminderWorker } from './channel/reminder-worker.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config/config.ts';
+import { createArgumentMask } from './confirmation/argument-mask.ts';
 import type { ConfirmationService } from './confirmation/confirmation-service.ts';
 import { createCardSource } from './confirmation/create-card-source.ts';
 import { createConfirmationService } from './confirmation/create-confirmation-service.ts';
@@ -138,6 +140,7 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
       clock,
       logger,
       timeZone: config.timeZone,
+      mask: createArgumentMask(config.masked),
     }),
     channels,
     audit: createAuditReader(database),
@@ -247,6 +250,7 @@ async function createCore(
       policies: createPolicyEvaluator(config),
       toolFacts,
       addresses: new Map([...parts.channels].map(([id, channel]) => [id, channel.address])),
+      mask: createArgumentMask(config.masked),
       ownerOf: (agent) => owners.get(agent) ?? null,
       verificationKey: await serviceSecret(database, 'verification-code'),
     }),
@@ -293,10 +297,13 @@ function startDeliveries(
   },
 ): void {
   const { ledger, confirmations, freezes, channels, publicUrl } = parts;
+  const paces = new ChatPaces(clock);
+  const mask = createArgumentMask(config.masked);
   const worker = new DeliveryWorker({
     outbox: createDeliveryOutbox(database),
-    cards: createCardSource({ confirmations, freezes, timeZone: config.timeZone, publicUrl }),
+    cards: createCardSource({ confirmations, freezes, timeZone: config.timeZone, publicUrl, mask }),
     channels: [...channels.values()],
+    paces,
     wakeUps: {
       onDelivery: (run) => database.notifier.subscribe('confirmation', run),
       onReconnect: (run) => database.notifier.onReconnect(run),
@@ -309,11 +316,12 @@ function startDeliveries(
   const reminders = new ReminderWorker({
     outbox: createReminderOutbox(database),
     channels: [...channels.values()],
+    paces,
     async textOf({ confirmationId, kind, locale }) {
       const request = await confirmations.get(confirmationId);
       if (request === null) return null;
       const freeze = freezeOf(request, await freezes.active());
-      return reminderText({ request, freeze, kind, locale, timeZone: config.timeZone, publicUrl });
+      return reminderText({ request, freeze, kind, locale, timeZone: config.timeZone, publicUrl, mask });
     },
     clock,
     logger,

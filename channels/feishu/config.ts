@@ -33,6 +33,8 @@ export const feishuSettings = z.strictObject({
   tenant: consoleValue('tenant'),
   /** `oc_…`, the group that gets the cards. */
   chat: consoleValue('chat'),
+  /** How fast new messages go out to the group: all bots in it share one limit. */
+  messagesPerSecond: z.number().min(0.05).max(100).default(5),
   mode: z
     .literal('webhook', {
       error: ({ input }) =>

@@ -19,6 +19,8 @@ export interface SlackSettings {
   /** Empty where it was not given: then `api_app_id` is not compared. */
   readonly appId: string;
   readonly channel: string;
+  /** How fast new messages go out to the channel. */
+  readonly messagesPerSecond: number;
 }
 
 const NOT_AVAILABLE = 'not available in this version';
@@ -43,6 +45,7 @@ export const slackSettings: z.ZodType<SlackSettings> = z
     channel: z
       .string()
       .regex(SLACK_ID.channel, 'has to be a Slack channel id, like C0FINANCE (not its name)'),
+    messagesPerSecond: z.number().min(0.05).max(100).default(1),
     mode: z
       .enum(['http', 'socket'])
       .refine((mode) => mode === 'http', `has to be http; socket mode is ${NOT_AVAILABLE}`)

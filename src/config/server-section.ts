@@ -36,6 +36,7 @@ export const serverSection = z.strictObject({
   timeZone: timeZone.default('UTC'),
   trustProxy: z.array(proxyAddress).default([]),
   externalTools: z.array(glob).default([]),
+  masked: z.array(text.max(200)).default([]),
   // Each entry of these is checked by itself, so that one fault hides no other.
   apiKeys: z.array(z.unknown()).default([]),
   people: z.array(z.unknown()).default([]),

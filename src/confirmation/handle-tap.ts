@@ -8,6 +8,7 @@ import type { CallbackReply, TapEvent } from '../channel/inbound-event.ts';
 import type { Clock } from '../clock.ts';
 import type { Verdict } from '../verdict.ts';
 import { ActorDirectory } from './actor-directory.ts';
+import { type ArgumentMask, MASK_BY_SHAPE, maskArguments } from './argument-mask.ts';
 import { cardLines } from './card-lines.ts';
 import { CARD_TEXTS } from './card-texts.ts';
 import type { ConfirmationRequest } from './confirmation-request.ts';
@@ -40,6 +41,8 @@ export interface TapHandlerPorts {
   readonly logger: Logger;
   /** IANA name, for the times in notices. */
   readonly timeZone: string;
+  /** Which arguments are not shown; by default those that are secret by name or shape. */
+  readonly mask?: ArgumentMask;
 }
 
 /** Platforms give a callback 3 s in all; what is not known by then is said to be unknown, never to be done. */
@@ -149,15 +152,20 @@ async function vote(
     confirmation: delivery.confirmationId,
     token: event.token,
     ...REASON_DIALOG[verdict],
-    recap: recapOf(outcome.request, channel),
+    recap: recapOf(outcome.request, channel, ports.mask),
     failure: NOTICES.reasonNotAsked,
   };
 }
 
 /** What decides, and the code by which two people see that they mean the same request. */
-function recapOf(request: ConfirmationRequest, { locale }: Channel): readonly string[] {
+function recapOf(
+  request: ConfirmationRequest,
+  { locale }: Channel,
+  mask: ArgumentMask = MASK_BY_SHAPE,
+): readonly string[] {
   const texts = CARD_TEXTS[locale];
-  const { lines } = cardLines(request.args, request.decisiveFields, texts);
+  const shown = maskArguments(request.args, request.decisiveFields, mask);
+  const { lines } = cardLines(shown, request.decisiveFields, texts);
   const decisive = lines.filter((line) => line.decisive);
   return [
     ...decisive.map(({ label, value }) => `${label}: ${value}`),

@@ -70,6 +70,8 @@ async function claim(
         eq(reminders.state, 'queued'),
         eq(deliveries.channelId, channel),
         eq(confirmations.status, 'pending'),
+        // None while a card moves.
+        sql`cardinality(${deliveries.messageIds}) > 0`,
         sql`${reminders.nextAttemptAt} <= ${CLOCK}`,
       ),
     )
