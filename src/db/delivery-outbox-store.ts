@@ -31,7 +31,7 @@ async function claim(
   connection: Connection,
   { channel, sends, changes, leaseMs }: Parameters<DeliveryOutbox['claim']>[0],
 ): Promise<readonly DueDelivery[]> {
-  const due = (kind: SQL | undefined, order: SQL, limit: number) =>
+  const due = (kind: SQL | undefined, limit: number, first: readonly SQL[] = []) =>
     connection
       .select({ id: deliveries.id })
       .from(deliveries)
@@ -43,11 +43,11 @@ async function claim(
           sql`coalesce(${deliveries.leaseUntil} <= ${CLOCK}, true)`,
         ),
       )
-      .orderBy(order, deliveries.nextAttemptAt)
+      .orderBy(...first, deliveries.nextAttemptAt)
       .limit(limit)
       .for('update', { skipLocked: true });
-  const dueSends = due(IS_SEND, sql`true`, sends);
-  const dueChanges = due(IS_CHANGE, NOT_DECISIVE, changes);
+  const dueSends = due(IS_SEND, sends);
+  const dueChanges = due(IS_CHANGE, changes, [NOT_DECISIVE]);
   const isSend = sql`${deliveries.state} <> 'sent'`;
   const claimed = await connection
     .update(deliveries)

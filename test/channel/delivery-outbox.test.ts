@@ -66,7 +66,7 @@ describe.each(DATABASES)('the delivery outbox on $name', ({ open }) => {
 
   it('leases a delivery to one at a time, until the lease is over', async () => {
     await core.pending();
-    expect(await claim(10, 100)).toHaveLength(1);
+    expect(await claim(10, 500)).toHaveLength(1);
     expect(await claim()).toEqual([]);
     const again = await until(async () => (await claim())[0]);
     expect(again).toMatchObject({ task: 'send', attempt: 2 });
@@ -89,6 +89,34 @@ describe.each(DATABASES)('the delivery outbox on $name', ({ open }) => {
       surface: { kind: 'api' },
     });
     expect((await claim(1)).map(({ task }) => task).sort()).toEqual(['send', 'update']);
+  });
+
+  it('hands out first the cards of closed requests that still have buttons', async () => {
+    const cards: ConfirmationId[] = [];
+    for (const message of ['m1', 'm2']) {
+      cards.push(await core.pending());
+      await outbox.record({
+        due: await claimOne(),
+        result: { kind: 'sent', messageId: message, shown: shown(1) },
+      });
+    }
+    const [open, closed] = cards as [ConfirmationId, ConfirmationId];
+    await database.transaction((inside) => wantVersion(inside, open, 2));
+    await core.service.decide({
+      id: closed,
+      person: person('li.wei'),
+      verdict: 'reject',
+      reason: null,
+      argsDigest: null,
+      surface: { kind: 'api' },
+    });
+    const [decisive] = await claim(1);
+    expect(decisive?.confirmationId).toBe(closed);
+    if (!decisive) throw new Error('nothing claimed');
+    await outbox.record({ due: decisive, result: { kind: 'updated', shown: shown(2, false) } });
+    // Without buttons it is one change among others.
+    await database.transaction((inside) => wantVersion(inside, closed, 3));
+    expect((await claim(1))[0]?.confirmationId).toBe(open);
   });
 
   it('keeps a message id even where the lease was lost meanwhile, and lets nothing else be overwritten', async () => {

@@ -44,6 +44,8 @@ export class ScriptedChannel implements Channel {
   cardLifetimeMs = 14 * 86_400_000;
   readonly messages: ChatMessage[] = [];
   readonly sends: { readonly delivery: string; readonly attempt: number; readonly token: string }[] = [];
+  /** Every call by which a message was to be changed. */
+  readonly updates: string[] = [];
   readonly sendSteps: Step<SendOutcome>[] = [];
   readonly updateSteps: Step<UpdateOutcome>[] = [];
   decisiveShown = true;
@@ -87,6 +89,7 @@ export class ScriptedChannel implements Channel {
   }
 
   async update({ messageId, rendered, signal }: OutgoingUpdate): Promise<UpdateOutcome> {
+    this.updates.push(messageId);
     const work = (): UpdateOutcome => {
       const message = this.messages.find(({ id }) => id === messageId);
       if (!message) return { kind: 'gone', error: 'message_not_found' };

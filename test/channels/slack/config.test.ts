@@ -7,7 +7,11 @@ const faultsOf = (settings: unknown) =>
 
 describe('the settings of a Slack channel', () => {
   it('default to the public API over HTTP', () => {
-    expect(slackChannelKind.settings.parse(SLACK)).toEqual({ ...SLACK, apiUrl: 'https://slack.com/api/' });
+    expect(slackChannelKind.settings.parse(SLACK)).toEqual({
+      ...SLACK,
+      apiUrl: 'https://slack.com/api/',
+      messagesPerSecond: 1,
+    });
   });
 
   it('take an empty app token and an empty app id as not given', () => {
