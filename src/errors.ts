@@ -34,6 +34,15 @@ export const ERRORS = {
     advice: 'An outcome is recorded once; settle an unknown one as a person.',
   },
   not_unknown: { retryable: false, advice: 'Only an execution whose outcome is unknown can be settled.' },
+  not_yet_settleable: {
+    retryable: true,
+    advice: 'Wait until the earlier attempt can no longer send, as long as `retryAfter` says.',
+  },
+  not_repeatable: {
+    retryable: false,
+    advice:
+      'Only an unchanged, idempotent tool of one of our runs is run again; say `succeeded` or `failed`.',
+  },
   reason_required: { retryable: true, advice: 'Say why, in the field `reason`.' },
   not_an_approver: { retryable: false, advice: 'Ask one of the approvers on the card.' },
   self_approval: { retryable: false, advice: 'Somebody other than the requester has to approve.' },

@@ -20,6 +20,7 @@ import type { ConfirmationGate } from './confirmation/gate.ts';
 import { createTapHandler } from './confirmation/handle-tap.ts';
 import type { ConfirmationLedger } from './confirmation/ledger.ts';
 import { createPolicyEvaluator } from './confirmation/policy-evaluator.ts';
+import type { RefusalRecorder } from './confirmation/refused-attempt.ts';
 import { reminderText } from './confirmation/reminder-text.ts';
 import { createConfirmationGate } from './confirmation/request-confirmation.ts';
 import { createRoster, type Roster } from './confirmation/roster.ts';
@@ -38,7 +39,9 @@ import { createFreezeCardStore } from './db/freeze-card-store.ts';
 import { FreezeStore } from './db/freeze-store.ts';
 import { RateLimitStore } from './db/rate-limit-store.ts';
 import { ReadOnlyStore } from './db/read-only-store.ts';
+import { createRefusalStore } from './db/refusal-store.ts';
 import { createReminderOutbox } from './db/reminder-store.ts';
+import { createRerunStore } from './db/rerun-store.ts';
 import { createRunSignals } from './db/run-signals.ts';
 import { createRunStore } from './db/run-store.ts';
 import { serviceSecret } from './db/service-secret.ts';
@@ -123,7 +126,7 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
   const auditRecorder = createAuditRecorder(database);
   const readOnly = new ReadOnlyStore(database);
   const freezes = new FreezeStore(database);
-  const core = await createCore(foundation, { channels, roster, catalog });
+  const core = await createCore(foundation, { channels, roster, catalog, freezes });
   const engine = createAgents(foundation, { ...core, roster, catalog, readOnly });
   if (engine.faults.length > 0) throw new Error(`Agents cannot be set up: ${engine.faults.join('; ')}`);
 
@@ -136,7 +139,7 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
       confirmations: core.confirmations,
       deliveries: createTapDeliveries(database),
       roster,
-      audit: auditRecorder,
+      refusals: core.refusals,
       clock,
       logger,
       timeZone: config.timeZone,
@@ -145,6 +148,7 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
     channels,
     audit: createAuditReader(database),
     auditRecorder,
+    refusals: core.refusals,
     readOnly,
     freezes,
     readiness: createReadiness({ database, channels: [...channels.values()] }),
@@ -195,6 +199,7 @@ function createChannels({ config, clock, logger }: Foundation): ReadonlyMap<Chan
 interface Core {
   readonly ledger: ConfirmationLedger;
   readonly confirmations: ConfirmationService;
+  readonly refusals: RefusalRecorder;
   readonly gate: ConfirmationGate;
 }
 
@@ -204,6 +209,7 @@ async function createCore(
     readonly channels: ReadonlyMap<ChannelId, Channel>;
     readonly roster: Roster;
     readonly catalog: ToolCatalog;
+    readonly freezes: Freezes;
   },
 ): Promise<Core> {
   const survive = (part: Parameters<ServiceMetrics['survived']>[0]) => (error: unknown) => {
@@ -230,29 +236,34 @@ async function createCore(
   }
   metrics.observe('countersign_waits', 'Requests that this process waits for', () => waiter.size);
   const { roster, catalog: toolFacts } = parts;
+  const asking = {
+    configRevision: config.revision,
+    ledger,
+    people: roster,
+    policies: createPolicyEvaluator(config),
+    toolFacts,
+    addresses: new Map([...parts.channels].map(([id, channel]) => [id, channel.address])),
+    verificationKey: await serviceSecret(database, 'verification-code'),
+  };
   const owners = new Map<string, Config['agents'][number]['owner']>(
     config.agents.map((agent) => [agent.id, agent.owner]),
   );
+  const refusals = createRefusalStore(database);
   return {
     ledger,
+    refusals,
     confirmations: createConfirmationService({
-      ledger,
-      people: roster,
-      toolFacts,
+      ...asking,
       waiter,
+      refusals,
+      freezes: parts.freezes,
       deliveriesOf: (ids) => deliveriesOf(database.connection, ids),
     }),
     gate: createConfirmationGate({
+      ...asking,
       organization: config.organization,
-      configRevision: config.revision,
-      ledger,
-      people: roster,
-      policies: createPolicyEvaluator(config),
-      toolFacts,
-      addresses: new Map([...parts.channels].map(([id, channel]) => [id, channel.address])),
       mask: createArgumentMask(config.masked),
       ownerOf: (agent) => owners.get(agent) ?? null,
-      verificationKey: await serviceSecret(database, 'verification-code'),
     }),
   };
 }
@@ -266,6 +277,7 @@ function createAgents(
     config,
     catalog,
     store: createRunStore(database),
+    reruns: createRerunStore(database),
     sessions: createSessionStore(database),
     signals: createRunSignals(database),
     exclusive: database.kind === 'embedded',

@@ -4,7 +4,6 @@ import type { Locale } from '../../src/locale.ts';
 /** The few words that only a Feishu card needs; everything else comes with the card. */
 export interface CardText {
   readonly tool: string;
-  readonly agentsWords: string;
   readonly labelled: (label: string, value: string) => string;
   /** Takes the place of lines that found no room. */
   readonly moreLines: (count: number) => string;
@@ -16,7 +15,6 @@ export interface CardText {
 export const cardText: Readonly<Record<Locale, CardText>> = {
   'zh-CN': {
     tool: '工具',
-    agentsWords: '代理的原话（未经核实）',
     labelled: (label, value) => `${label}：${value}`,
     moreLines: (count) => `…… 另有 ${count} 项未在此显示，请打开完整请求查看`,
     notApprovableHere: '此卡片无法完整显示决定所需的内容，因此不能在这里批准。请打开完整请求。',
@@ -24,7 +22,6 @@ export const cardText: Readonly<Record<Locale, CardText>> = {
   },
   'en-US': {
     tool: 'Tool',
-    agentsWords: "The agent's own words (not verified)",
     labelled: (label, value) => `${label}: ${value}`,
     moreLines: (count) => `… and ${count} more not shown here; open the full request to see them`,
     notApprovableHere:

@@ -1,6 +1,10 @@
 import { z } from 'zod';
-import type { InboundEvent, TapEvent } from '../../src/channel/inbound-event.ts';
-import type { Verdict } from '../../src/verdict.ts';
+import {
+  type InboundEvent,
+  type ReasonedAction,
+  SETTLE_ACTIONS,
+  type TapEvent,
+} from '../../src/channel/inbound-event.ts';
 import { REASON_FIELD, SUBMIT_NAME } from './render.ts';
 
 /**
@@ -62,7 +66,7 @@ const cardAction = z.object({
 type Action = z.infer<typeof cardAction>['event']['action'];
 
 const buttonValue = z.object({
-  action: z.enum(['approve', 'reject', 'revoke']),
+  action: z.enum(['approve', 'reject', 'revoke', ...SETTLE_ACTIONS]),
   request: id,
   delivery: optionalId,
   version: z.int().min(0).nullish(),
@@ -83,7 +87,7 @@ function pressedButton(action: Action): Pressed | null {
   }
   if (!submit) return null;
   return {
-    action: submit[1] as Verdict,
+    action: submit[1] as ReasonedAction,
     confirmation: null,
     token: submit[2] ?? null,
     cardVersion: versionIn(submit),

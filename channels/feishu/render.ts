@@ -1,24 +1,28 @@
-import type { Card, CardState, RenderedCard } from '../../src/channel/card.ts';
-import type { TapAction } from '../../src/channel/inbound-event.ts';
+import type { Card, CardFact, CardInLanguage, RenderedCard } from '../../src/channel/card.ts';
+import { SETTLE_ACTIONS, type TapAction } from '../../src/channel/inbound-event.ts';
 import type { JsonObject } from '../../src/json.ts';
 import type { Verdict } from '../../src/verdict.ts';
 import { reasonRequired } from '../../src/verdict.ts';
 import { type CardText, cardText } from './card-text.ts';
+import { FROZEN_COLOUR, HEADER_COLOURS } from './header-colours.ts';
 import { fitsMessage, MAX_REASON_LENGTH, MAX_REQUEST_BYTES } from './limits.ts';
+import { inEveryLanguage } from './translate.ts';
 
 /** The input of the reason form. */
 export const REASON_FIELD = 'reason';
 /**
- * `approve.<token>.v<version>` or `reject.<token>.v<version>`: submit buttons carry no value, so the delivery's token
- * and the card's version are in the name.
+ * `approve.<token>.v<version>`, and the same with any other action that words are asked for: submit buttons carry no
+ * value, so the delivery's token and the card's version are in the name.
  */
-export const SUBMIT_NAME = /^(approve|reject)(?:\.([A-Za-z0-9_-]{1,128}))?(?:\.v(\d{1,9}))?$/;
+export const SUBMIT_NAME =
+  /^(approve|reject|succeeded|failed|run_again)(?:\.([A-Za-z0-9_-]{1,128}))?(?:\.v(\d{1,9}))?$/;
 
 /**
- * Draws a card as Feishu card JSON 2.0, within 30 KB and 200 elements. What decides (tool and decisive lines) is
- * shown in full and first; the rest gives way step by step, visibly. Where even that leaves no room for what
- * decides, it is cut too and the card cannot be approved. Every text from outside is `plain_text`: Feishu's markdown
- * would turn it into mentions and links.
+ * Draws a card as Feishu card JSON 2.0, within 30 KB and 200 elements, in every language at once: the person's client
+ * picks. What became of it and what is wrong with it come first, then what decides (decisive lines and tool) in full;
+ * the rest gives way step by step, visibly, and before any of it gives way the further languages do. Where even that
+ * leaves no room for what decides, it is cut too and the card cannot be approved. Every text from outside is
+ * `plain_text`: Feishu's markdown would turn it into mentions and links.
  */
 export function renderCard(input: {
   readonly card: Card;
@@ -31,9 +35,9 @@ export function renderCard(input: {
     ? [...DETAILS, ...DETAILS_WITHOUT_DECISIVE]
     : DETAILS_WITHOUT_DECISIVE;
   for (const detail of details) {
-    const drawn = draw(input.card, input.token, detail);
-    if (fitsMessage(drawn, input.chat))
-      return { payload: JSON.stringify(drawn), decisiveShown: detail.decisive === 'whole' };
+    for (const drawn of drawings(input.card, input.token, detail))
+      if (fitsMessage(drawn, input.chat))
+        return { payload: JSON.stringify(drawn), decisiveShown: detail.decisive === 'whole' };
   }
   throw new Error(`The card of request ${input.card.confirmationId} does not fit a Feishu message`);
 }
@@ -81,18 +85,32 @@ const DETAILS_WITHOUT_DECISIVE: readonly Detail[] = [
   facts,
 }));
 
-function draw(card: Card, token: string, detail: Detail): JsonObject {
+/** In every language, then in the card's own alone. */
+function drawings({ translations, ...card }: Card, token: string, detail: Detail): readonly JsonObject[] {
+  const [own, ...others] = [card, ...translations].map((one) => ({
+    locale: one.locale,
+    drawn: draw(one, token, detail),
+  }));
+  if (own === undefined) return [];
+  const together = inEveryLanguage(own, others);
+  return together === null ? [own.drawn] : [together, own.drawn];
+}
+
+function draw(card: CardInLanguage, token: string, detail: Detail): JsonObject {
   const text = cardText[card.locale];
   const decisiveShown = detail.decisive === 'whole';
   const body = [
+    // Whether it ran.
+    ...factElements(card.outcome.slice(0, 1), detail, text, { text_size: 'heading-4' }),
+    ...factElements(card.outcome.slice(1), detail, text),
+    ...card.warnings.slice(0, 5).map((warning) => line(text.cut(warning, 300), { text_color: 'red' })),
+    ...(card.outcome.length + card.warnings.length > 0 ? [divider()] : []),
     ...decisiveElements(card, detail, text),
-    ...card.warnings.slice(0, 5).map((warning) => line(text.cut(warning, 300), { text_color: 'orange' })),
-    ...factElements(card.outcome, detail, text),
+    ...argumentElements(card, detail, text),
     divider(),
     ...factElements(card.facts, detail, text),
-    ...argumentElements(card, detail, text),
+    ...factElements(card.references, detail, text, SOFT),
     ...summaryElements(card, detail, text),
-    divider(),
     ...actionElements(card, token, decisiveShown, text),
     linkButton(card),
   ];
@@ -107,7 +125,7 @@ function draw(card: Card, token: string, detail: Detail): JsonObject {
       width_mode: 'default',
     },
     header: {
-      template: HEADER_COLOURS[card.state],
+      template: card.frozen ? FROZEN_COLOUR : HEADER_COLOURS[card.state],
       title: plainText(text.cut(card.title, 200)),
       text_tag_list: [{ tag: 'text_tag', text: plainText(card.verificationCode), color: 'neutral' }],
     },
@@ -115,30 +133,21 @@ function draw(card: Card, token: string, detail: Detail): JsonObject {
   };
 }
 
-const HEADER_COLOURS: Readonly<Record<CardState, string>> = {
-  pending: 'orange',
-  approved: 'turquoise',
-  'cooling-off': 'wathet',
-  executing: 'blue',
-  succeeded: 'green',
-  failed: 'red',
-  unknown: 'violet',
-  lapsed: 'grey',
-  revoked: 'grey',
-  rejected: 'red',
-  expired: 'grey',
-  cancelled: 'grey',
-  undeliverable: 'grey',
-};
-
 const LARGE = { text_size: 'heading-2' };
+const GREY = { text_color: 'grey' };
+const SOFT = { text_size: 'notation', text_color: 'grey' };
 
-function decisiveElements(card: Card, { decisive }: Detail, text: CardText): JsonObject[] {
-  const lines = [
-    { label: text.tool, value: card.tool },
-    ...card.lines.filter((candidate) => candidate.decisive),
-  ];
-  if (decisive === 'whole') return lines.map(({ label, value }) => line(text.labelled(label, value), LARGE));
+function decisiveElements(card: CardInLanguage, { decisive }: Detail, text: CardText): JsonObject[] {
+  const lines: CardFact[] = card.lines.filter((candidate) => candidate.decisive);
+  const tool = { label: text.tool, value: card.tool };
+  // Large where there is something to decide; a card that is only read back must not look as if there were.
+  const style = card.actions.kind === 'none' ? {} : LARGE;
+  if (decisive === 'whole')
+    return [
+      ...lines.map(({ label, value }) => line(text.labelled(label, value), style)),
+      line(text.labelled(tool.label, tool.value)),
+    ];
+  lines.push(tool);
   const shown = lines.slice(0, decisive.lines);
   return [
     line(text.notApprovableHere, { text_color: 'red' }),
@@ -149,47 +158,57 @@ function decisiveElements(card: Card, { decisive }: Detail, text: CardText): Jso
   ];
 }
 
-function argumentElements(card: Card, detail: Detail, text: CardText): JsonObject[] {
+function argumentElements(card: CardInLanguage, detail: Detail, text: CardText): JsonObject[] {
   const lines = card.lines.filter(({ decisive }) => !decisive);
   const shown = lines.slice(0, detail.lines);
   return [
     ...shown.map(({ label, value }) =>
-      line(text.labelled(text.cut(label, 100), text.cut(value, detail.lineCharacters))),
+      // The same in every language, so that no value has to stand there twice.
+      line(`${text.cut(label, 100)}: ${text.cut(value, detail.lineCharacters)}`),
     ),
     ...restMark(lines.length - shown.length, text),
   ];
 }
 
-function factElements(facts: Card['facts'], detail: Detail, text: CardText): JsonObject[] {
-  return facts
+const factElements = (
+  facts: readonly CardFact[],
+  detail: Detail,
+  text: CardText,
+  style: JsonObject = {},
+): JsonObject[] =>
+  facts
     .slice(0, detail.facts)
-    .map(({ label, value }) => line(text.labelled(label, text.cut(value, detail.factCharacters))));
-}
+    .map(({ label, value }) => line(text.labelled(label, text.cut(value, detail.factCharacters)), style));
 
-function summaryElements(card: Card, detail: Detail, text: CardText): JsonObject[] {
-  if (card.summary === null) return [];
-  return [
-    line(text.agentsWords, { text_size: 'notation', text_color: 'grey' }),
-    line(`“${text.cut(card.summary, detail.summaryCharacters)}”`, { text_color: 'grey' }),
-  ];
+/** Label and words apart, so that the words stand there once for every language. */
+function summaryElements({ summary }: CardInLanguage, detail: Detail, text: CardText): JsonObject[] {
+  if (summary === null) return [];
+  return [line(summary.label, SOFT), line(text.cut(summary.value, detail.summaryCharacters), GREY)];
 }
 
 const restMark = (count: number, text: CardText): JsonObject[] =>
-  count > 0 ? [line(text.moreLines(count), { text_color: 'grey' })] : [];
+  count > 0 ? [line(text.moreLines(count), GREY)] : [];
 
 /**
  * A verdict that needs no reason is a plain button, where one tap decides. Those that need one share a form with one
  * input. The input is not `required`: an empty reason is answered by our own toast, on every client alike.
  */
-function actionElements(card: Card, token: string, decisiveShown: boolean, text: CardText): JsonObject[] {
+function actionElements(
+  card: CardInLanguage,
+  token: string,
+  decisiveShown: boolean,
+  text: CardText,
+): JsonObject[] {
   const { actions } = card;
   if (actions.kind === 'none') return [];
   if (actions.kind === 'revoke') return [revokeButton(card.confirmationId, token, actions.label)];
+  if (actions.kind === 'settle') return settleForm(card, actions.labels, token);
   const approvable = actions.approvable && decisiveShown;
   const offered: readonly Verdict[] = approvable ? ['approve', 'reject'] : ['reject'];
   const button = (verdict: Verdict): JsonObject => ({
     tag: 'button',
     type: verdict === 'approve' ? 'primary_filled' : 'danger',
+    width: 'fill',
     text: plainText(actions.labels[verdict]),
   });
   const carried = { request: card.confirmationId, delivery: token, version: card.version };
@@ -211,9 +230,28 @@ function actionElements(card: Card, token: string, decisiveShown: boolean, text:
   return [...note, ...plain, ...reasonForm(actions.labels.reason, submits)];
 }
 
+/** Who says what became of it has to say how they know, so all of it is one form. */
+function settleForm(card: CardInLanguage, labels: SettleLabels, token: string): JsonObject[] {
+  const submits = SETTLE_ACTIONS.flatMap((action) => {
+    const label = labels[action];
+    if (label === null) return [];
+    return {
+      tag: 'button',
+      type: 'default',
+      text: plainText(label),
+      name: `${action}.${token}.v${card.version}`,
+      form_action_type: 'submit',
+    };
+  });
+  return reasonForm(labels.detail, submits);
+}
+
+type SettleLabels = Extract<Card['actions'], { kind: 'settle' }>['labels'];
+
 const revokeButton = (request: string, token: string, label: string): JsonObject => ({
   tag: 'button',
   type: 'danger_filled',
+  width: 'fill',
   text: plainText(label),
   behaviors: callback('revoke', request, token),
 });
@@ -237,7 +275,7 @@ function reasonForm(label: string, submits: readonly JsonObject[]): JsonObject[]
   return [{ tag: 'form', name: 'reason_form', elements: [input, ...submits] }];
 }
 
-const linkButton = (card: Card): JsonObject => ({
+const linkButton = (card: CardInLanguage): JsonObject => ({
   tag: 'button',
   type: 'text',
   text: plainText(card.linkLabel),

@@ -27,6 +27,7 @@ import {
 import { SLACK_ID, type SlackSettings, slackIdentity, slackSettings } from './config.ts';
 import { resolveMember } from './directory.ts';
 import { parseCallback } from './parse.ts';
+import { createPersonLocales, type PersonLocales } from './person-locale.ts';
 import { remindInThread } from './remind.ts';
 import { renderCard } from './render.ts';
 import { replyTo } from './reply.ts';
@@ -66,6 +67,7 @@ class SlackChannel implements Channel {
   readonly pace: ChannelPace;
   readonly #input: ChannelInput<SlackSettings>;
   readonly #client: SlackClient;
+  readonly #locales: PersonLocales;
   /** Ephemerals, modals and checks under way; `stop` waits for them. */
   readonly #underWay = new Set<Promise<void>>();
   #health: ChannelHealth = { ready: false, detail: 'not started' };
@@ -76,6 +78,7 @@ class SlackChannel implements Channel {
     const { settings } = input;
     this.#input = input;
     this.#client = createSlackClient(settings);
+    this.#locales = createPersonLocales({ client: this.#client, fallback: input.locale, clock: input.clock });
     this.id = input.id;
     this.locale = input.locale;
     this.pace = paceOf(settings);
@@ -118,7 +121,13 @@ class SlackChannel implements Channel {
   }
 
   reply(event: TapEvent, reply: CallbackReply): ChannelAnswer {
-    const { answer, afterwards } = replyTo({ ...this.#input, event, reply, client: this.#client });
+    const { answer, afterwards } = replyTo({
+      ...this.#input,
+      event,
+      reply,
+      client: this.#client,
+      locales: this.#locales,
+    });
     return afterwards === undefined ? { answer } : { answer, afterwards: () => this.#track(afterwards()) };
   }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ChannelActor, InboundEvent, TapEvent } from '../../src/channel/inbound-event.ts';
+import type { Locale } from '../../src/locale.ts';
 import { SLACK_ID } from './config.ts';
 import { actionOf, parseButtonValue, REASON_MODAL, readModalContext } from './wire.ts';
 
@@ -12,7 +13,8 @@ export type ParsedCallback =
 /** What `reply` needs to know of the callback that it answers. */
 export type SlackHandle =
   | { readonly surface: 'message'; readonly triggerId: string | null }
-  | { readonly surface: 'modal' };
+  /** Answered in the language in which the modal asked; null where it does not say. */
+  | { readonly surface: 'modal'; readonly locale: Locale | null };
 
 /** Reads a body whose signature was verified. Whatever we do not act on comes back as `unsupported`, never a throw. */
 export function parseCallback(body: Buffer): ParsedCallback {
@@ -130,7 +132,7 @@ function parseViewSubmission(json: unknown): ParsedCallback {
   if (tenant === null || context === null) return unsupported('view_submission without team or context');
   if ((view.app_id ?? data.api_app_id) !== data.api_app_id) return unsupported("another app's view");
   const written = view.state.values[REASON_MODAL.blockId]?.[REASON_MODAL.actionId]?.value ?? '';
-  const handle: SlackHandle = { surface: 'modal' };
+  const handle: SlackHandle = { surface: 'modal', locale: context.locale ?? null };
   return tap({
     actor: actorOf(data, tenant),
     app: data.api_app_id ?? null,

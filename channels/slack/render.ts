@@ -1,4 +1,5 @@
 import type { Card, CardFact, CardLine, CardState, RenderedCard } from '../../src/channel/card.ts';
+import { SETTLE_ACTIONS } from '../../src/channel/inbound-event.ts';
 import type { Locale } from '../../src/locale.ts';
 import { bytesOf, cut, cutShort, cutToBytes, escapeControls, fits, LIMITS, onOneLine } from './limits.ts';
 import { ACTION_ID, buttonValue } from './wire.ts';
@@ -13,7 +14,10 @@ export function renderCard(card: Card, token: string): RenderedCard {
   const space = messageSpace(card.locale);
   // What decides gets its room first; the rest shares what is left.
   const { blocks: decisive, allShown } = decisiveBlocks(card, texts, space);
-  const title = space.take(`${ICONS[card.state]} ${onOneLine(card.title)}`, LIMITS.header);
+  const title = space.take(
+    `${card.frozen ? FROZEN_ICON : ICONS[card.state]} ${onOneLine(card.title)}`,
+    LIMITS.header,
+  );
   const outcome = linesOf(card.outcome, 1200, card.locale);
   const mayApprove = card.actions.kind === 'decide' && card.actions.approvable && allShown;
   const hint = card.actions.kind === 'decide' && !allShown ? [texts.noApproval] : [];
@@ -23,8 +27,8 @@ export function renderCard(card: Card, token: string): RenderedCard {
     ...section(space.take(outcome, LIMITS.section)),
     ...section(space.take(warnings, 1000)),
     ...decisive,
-    ...factBlocks(card.facts, space, card.locale),
-    ...section(space.take(onOneLine(card.summary ?? ''), 1200)),
+    ...factBlocks([...card.facts, ...card.references], space, card.locale),
+    ...section(space.take(card.summary === null ? '' : lineOf(card.summary), 1200)),
     ...preformatted(otherLines(card.lines, texts, space, card.locale)),
     ...buttons(card, token, mayApprove),
   ];
@@ -34,7 +38,7 @@ export function renderCard(card: Card, token: string): RenderedCard {
 
 const ICONS: Readonly<Record<CardState, string>> = {
   pending: '🟡',
-  approved: '✅',
+  approved: '🔵',
   'cooling-off': '🕒',
   executing: '⏳',
   succeeded: '✅',
@@ -47,6 +51,8 @@ const ICONS: Readonly<Record<CardState, string>> = {
   cancelled: '🚫',
   undeliverable: '📭',
 };
+
+const FROZEN_ICON = '🧊';
 
 interface CardTexts {
   readonly tool: string;
@@ -72,7 +78,10 @@ const TEXTS: Readonly<Record<Locale, CardTexts>> = {
 const DECISIVE_BYTES = 4500;
 const DECISIVE_BLOCKS = 30;
 
-/** Each decisive line whole, in a block of its own, large where it fits a header; or not at all. */
+/**
+ * Each decisive line whole, in a block of its own, or not at all. Large where it fits a header and there is something
+ * to decide; a card that is only read back must not look as if there were.
+ */
 function decisiveBlocks(card: Card, texts: CardTexts, space: MessageSpace) {
   const lines = [
     ...card.lines.filter((line) => line.decisive),
@@ -86,7 +95,7 @@ function decisiveBlocks(card: Card, texts: CardTexts, space: MessageSpace) {
     const text = lineOf(line);
     bytes += bytesOf(text);
     if (blocks.length < DECISIVE_BLOCKS && bytes <= DECISIVE_BYTES && fits(text, LIMITS.section)) {
-      const large = line.label !== texts.tool && fits(text, LIMITS.header);
+      const large = card.actions.kind !== 'none' && line.label !== texts.tool && fits(text, LIMITS.header);
       blocks.push(...(large ? [header(text)] : section(text)));
       space.reserve(text);
     } else {
@@ -144,6 +153,12 @@ function buttons(card: Card, token: string, mayApprove: boolean): SlackBlock[] {
   }
   if (card.actions.kind === 'revoke') {
     elements.push(button(ACTION_ID.revoke, card.actions.label, { style: 'danger', value }));
+  }
+  if (card.actions.kind === 'settle') {
+    for (const action of SETTLE_ACTIONS) {
+      const label = card.actions.labels[action];
+      if (label !== null) elements.push(button(ACTION_ID[action], label, { value }));
+    }
   }
   if (card.link.length <= LIMITS.buttonUrl) {
     elements.push(button(ACTION_ID.open, card.linkLabel, { url: card.link }));

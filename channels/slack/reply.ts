@@ -7,6 +7,7 @@ import type { Locale } from '../../src/locale.ts';
 import type { SlackClient } from './client.ts';
 import { cut, cutShort, escapeControls, LIMITS, onOneLine } from './limits.ts';
 import type { SlackHandle } from './parse.ts';
+import type { PersonLocales } from './person-locale.ts';
 import { REASON_MODAL, writeModalContext } from './wire.ts';
 
 /** Slack's trigger ids live for 3 seconds; a modal that is not open by then will not open. */
@@ -19,24 +20,33 @@ const OPEN_TIMEOUT_MS = 3000;
 export function replyTo(input: {
   readonly event: TapEvent;
   readonly reply: CallbackReply;
+  /** The chat's language, for a modal that does not say in which it asked. */
   readonly locale: Locale;
+  readonly locales: PersonLocales;
   readonly client: SlackClient;
   readonly logger: Logger;
 }): ChannelAnswer {
-  const { event, reply, locale } = input;
+  const { event, reply, locales } = input;
   // Only `parse` makes events of this channel, and it always gives them this handle.
   const handle = event.handle as SlackHandle;
-  const later = (work: () => Promise<void>) => ({ answer: ACKNOWLEDGED, afterwards: work });
+  const locale = (handle.surface === 'modal' ? handle.locale : null) ?? input.locale;
+  /** What only this person sees, once it is known in which language they read. */
+  const inTheirLanguage = (work: (input: Replying) => Promise<void>) => async () =>
+    work({ ...input, locale: await locales.of(event.actor.ids.user) });
+  const later = (work: (input: Replying) => Promise<void>) => ({
+    answer: ACKNOWLEDGED,
+    afterwards: inTheirLanguage(work),
+  });
   switch (reply.kind) {
     case 'notice':
-      if (handle.surface === 'message') return later(() => tell(input, reply.notice));
+      if (handle.surface === 'message') return later((person) => tell(person, reply.notice));
       if (reply.notice.level !== 'success') return inModal(reply.notice, locale);
       return {
         answer: json({ response_action: 'clear' }),
-        afterwards: () => tell(input, reply.notice),
+        afterwards: inTheirLanguage((person) => tell(person, reply.notice)),
       };
     case 'reason-missing':
-      if (handle.surface === 'message') return later(() => tell(input, reply.notice));
+      if (handle.surface === 'message') return later((person) => tell(person, reply.notice));
       return {
         answer: json({
           response_action: 'errors',
@@ -46,7 +56,7 @@ export function replyTo(input: {
     case 'ask-reason':
       // The person has just answered a modal: asking them the same again there would go round in circles.
       if (handle.surface === 'modal') return inModal(reply.failure, locale);
-      return later(() => openReasonModal({ ...input, reply, triggerId: handle.triggerId }));
+      return later((person) => openReasonModal({ ...person, reply, triggerId: handle.triggerId }));
     default:
       return assertNever(reply);
   }
@@ -95,7 +105,7 @@ function reasonView({
   reply,
   locale,
 }: Replying & { readonly reply: Extract<CallbackReply, { kind: 'ask-reason' }> }) {
-  const recap = reply.recap.map(onOneLine).join('\n');
+  const recap = reply.recap[locale].map(onOneLine).join('\n');
   return {
     type: 'modal',
     callback_id: REASON_MODAL.callbackId,
@@ -103,10 +113,11 @@ function reasonView({
       request: reply.confirmation,
       token: reply.token,
       version: event.cardVersion,
-      verdict: reply.verdict,
+      verdict: reply.action,
       person: event.actor.ids.user ?? '',
       chat: event.chat,
       message: event.messageId,
+      locale,
     }),
     title: plainText(cutShort(reply.title[locale], LIMITS.viewTitle)),
     submit: plainText(cutShort(reply.submit[locale], LIMITS.viewButton)),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { TapAction } from '../../src/channel/inbound-event.ts';
+import { SETTLE_ACTIONS, type TapAction } from '../../src/channel/inbound-event.ts';
+import { LOCALES } from '../../src/locale.ts';
 import { SLACK_ID } from './config.ts';
 import { LIMITS } from './limits.ts';
 
@@ -8,6 +9,9 @@ export const ACTION_ID = {
   approve: 'countersign.approve',
   reject: 'countersign.reject',
   revoke: 'countersign.revoke',
+  succeeded: 'countersign.succeeded',
+  failed: 'countersign.failed',
+  run_again: 'countersign.run_again',
   /** The link button; Slack reports it like any other, and nothing follows from it. */
   open: 'countersign.open',
 } as const;
@@ -21,7 +25,7 @@ export const REASON_MODAL = {
 /** Message metadata by which a card is found again before a resend. */
 export const CARD_EVENT_TYPE = 'countersign_card';
 
-const ACTIONS: readonly TapAction[] = ['approve', 'reject', 'revoke'];
+const ACTIONS: readonly TapAction[] = ['approve', 'reject', 'revoke', ...SETTLE_ACTIONS];
 
 /** Null for the link button, and for whatever is not ours. */
 export const actionOf = (actionId: string): TapAction | null =>
@@ -48,11 +52,14 @@ const modalContext = z.strictObject({
   token: z.string().max(200),
   /** Of the card that was tapped; absent in modals that were opened by an older version of this service. */
   version: z.int().min(0).nullish(),
-  verdict: z.literal(['approve', 'reject']),
+  /** What the button meant; from before there was more to say than a verdict. */
+  verdict: z.literal(['approve', 'reject', ...SETTLE_ACTIONS]),
   /** For whom the modal was opened; nobody else may submit it. */
   person: z.string().regex(SLACK_ID.user),
   chat: z.string().regex(SLACK_ID.channel),
   message: z.string().regex(SLACK_ID.timestamp),
+  /** In which language the person was asked; absent in modals that were opened by an older version of this service. */
+  locale: z.enum(LOCALES).nullish(),
 });
 /** What a modal remembers of the tap that opened it. Slack keeps it out of the person's sight and hands it back. */
 export type ModalContext = z.infer<typeof modalContext>;

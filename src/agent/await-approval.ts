@@ -5,7 +5,7 @@ import type { CallScope, OpenCall } from './call-scope.ts';
 import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
 import { BLOCK_MESSAGES, type BlockedCall } from './observation.ts';
 import { throwIfSuspended } from './run-stop.ts';
-import { NOT_SENT } from './send-window.ts';
+import { NOT_SENT, sendWindowMs } from './send-window.ts';
 
 /** What people's decision, and then the claim, made of a call. */
 export type Approval =
@@ -122,12 +122,6 @@ async function claimGrant(
         return blocked('gate_unavailable', null);
     }
   }
-}
-
-/** How long after the claim the call may be sent; both times are the database's, so clocks need not agree. */
-function sendWindowMs(request: ConfirmationRequest, sendBy: Date): number {
-  if (request.status !== 'approved' || request.execution.status !== 'claimed') return 0;
-  return sendBy.getTime() - request.execution.at.getTime();
 }
 
 /**

@@ -1,12 +1,12 @@
 import type { AuditKind, NewAuditEvent } from '../audit/audit-event.ts';
 import type { ConfirmationId, InvocationId, RunId } from '../ids.ts';
-import { type CallScope, digestOfCall, type OpenCall } from './call-scope.ts';
+import { digestOfCall, type ExecutionScope, type OpenCall } from './call-scope.ts';
 import type { SettledStatus } from './run-record.ts';
 
 /** What the audit log says about the end of a call; stored in one transaction with it, so once. */
 export const callEndedEvent = (
   call: OpenCall,
-  scope: CallScope,
+  scope: ExecutionScope,
   ending: { readonly status: SettledStatus; readonly code: string | null; readonly durationMs: number },
 ): NewAuditEvent =>
   endedEvent({

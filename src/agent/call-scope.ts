@@ -4,7 +4,7 @@ import type { HookRegistry } from '../hook/hook-registry.ts';
 import type { SideEffect } from '../hook/side-effect.ts';
 import type { AgentId, ConfirmationId, InvocationId, PersonId, RunId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import type { CallPosition, InvocationLog, SettledStatus } from './run-record.ts';
+import type { CallPosition, ExecutionLog, InvocationLog, SettledStatus } from './run-record.ts';
 import type { Tool } from './tool.ts';
 
 /** The run in which calls are made: who, with which tools, under which hooks, and where it is written down. */
@@ -25,6 +25,9 @@ export interface CallScope {
   /** Aborts with a `RunStop`. */
   readonly signal: AbortSignal;
 }
+
+/** The same for a call that people have approved: which tool it is is settled, and nothing but its end is written. */
+export type ExecutionScope = Omit<CallScope, 'tools' | 'log'> & { readonly log: ExecutionLog };
 
 export interface ProposedCall {
   readonly id: InvocationId;
@@ -67,7 +70,7 @@ export interface OpenCall {
   readonly startedAtMs: number;
 }
 
-export const digestOfCall = (call: OpenCall, scope: CallScope): string =>
+export const digestOfCall = (call: OpenCall, scope: Pick<CallScope, 'organization'>): string =>
   digestOf({
     organization: scope.organization,
     tool: call.toolName,
@@ -75,7 +78,7 @@ export const digestOfCall = (call: OpenCall, scope: CallScope): string =>
     args: call.args,
   });
 
-export function hookContextOf(call: OpenCall, scope: CallScope): HookContext {
+export function hookContextOf(call: OpenCall, scope: ExecutionScope): HookContext {
   return {
     toolName: call.toolName,
     toolArgs: call.args,

@@ -7,6 +7,8 @@ import { AgentDirectory, type HookSources } from './agent-directory.ts';
 import { createCallAuthorizer } from './authorize-call.ts';
 import { giveUpRun } from './give-up-run.ts';
 import type { AgentLogger } from './invoke-ports.ts';
+import type { RerunStore } from './rerun-store.ts';
+import { RerunWorker } from './rerun-worker.ts';
 import { RunPool } from './run-pool.ts';
 import type { CallAuthorizer, RunService } from './run-service.ts';
 import type { RunSignals, RunStore, SessionStore } from './run-store.ts';
@@ -19,6 +21,7 @@ export interface AgentEnginePorts extends HookSources {
   readonly config: Config;
   readonly catalog: ToolCatalog;
   readonly store: RunStore;
+  readonly reruns: RerunStore;
   readonly sessions: SessionStore;
   readonly signals: RunSignals;
   /** The database can be open in one process only: what another one left is taken up at once. */
@@ -71,6 +74,16 @@ export function createAgentEngine(ports: AgentEnginePorts): AgentEngine {
     startChild: (child) => runs.startChild(child),
     cancel: (run) => runs.cancel(run),
   };
+  const reruns = new RerunWorker({
+    organization: config.organization,
+    agents,
+    store: ports.reruns,
+    signals: ports.signals,
+    confirmations: ports.confirmations,
+    audit,
+    clock,
+    logger,
+  });
   return {
     runs,
     authorizer: createCallAuthorizer({ ...ports, agents }),
@@ -79,9 +92,10 @@ export function createAgentEngine(ports: AgentEnginePorts): AgentEngine {
     async start() {
       watcher.start();
       await pool.start();
+      reruns.start();
     },
     async stop() {
-      await pool.stop();
+      await Promise.all([pool.stop(), reruns.stop()]);
       watcher.stop();
     },
   };

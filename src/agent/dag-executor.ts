@@ -176,9 +176,14 @@ class PlanRun {
     await this.#work.record.settleUnknown({ id: settled.id, status, error });
     this.#holds -= 1;
     if (this.#holds === 0) await this.#work.record.setHolding(false);
-    return status === 'succeeded'
-      ? { kind: 'succeeded', result: settled.result }
-      : failed(node, 'node_failed', 'tool_failed');
+    if (status === 'succeeded') return { kind: 'succeeded', result: await this.#resultOf(settled) };
+    return failed(node, 'node_failed', 'tool_failed');
+  }
+
+  /** Of a call that ran again, what it answered then; nothing where a person only said that it took effect. */
+  async #resultOf(settled: SettledCall): Promise<JsonValue> {
+    const { invocations } = await this.#work.record.load();
+    return invocations.find(({ id }) => id === settled.id)?.result ?? null;
   }
 
   /** The results of the nodes on which no other depends. */

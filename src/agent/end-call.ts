@@ -6,8 +6,8 @@ import type { SideEffect } from '../hook/side-effect.ts';
 import type { JsonValue } from '../json.ts';
 import { callEndedEvent } from './call-audit.ts';
 import {
-  type CallScope,
   digestOfCall,
+  type ExecutionScope,
   hookContextOf,
   type OpenCall,
   type SettledCall,
@@ -49,7 +49,7 @@ export function executedOutcomeOf(outcome: ToolOutcome): ExecutedOutcome {
 export function endBlocked(
   call: OpenCall,
   blocked: BlockedCall,
-  scope: CallScope,
+  scope: ExecutionScope,
   ports: InvokePorts,
 ): Promise<SettledCall> {
   return end(call, scope, ports, {
@@ -61,7 +61,7 @@ export function endBlocked(
 }
 
 /** A gated call of an evaluation run: answered, never asked about, never run. */
-export function endStubbed(call: OpenCall, scope: CallScope, ports: InvokePorts): Promise<SettledCall> {
+export function endStubbed(call: OpenCall, scope: ExecutionScope, ports: InvokePorts): Promise<SettledCall> {
   return end(call, scope, ports, {
     status: 'stubbed',
     error: null,
@@ -77,7 +77,7 @@ export function endStubbed(call: OpenCall, scope: CallScope, ports: InvokePorts)
 export async function endExecuted(
   call: OpenCall,
   outcome: ExecutedOutcome,
-  scope: CallScope,
+  scope: ExecutionScope,
   ports: InvokePorts,
 ): Promise<SettledCall> {
   // A momentary fault of the database must not turn a known outcome into an unknown one.
@@ -95,7 +95,7 @@ async function recordReceipt(
   call: OpenCall,
   id: NonNullable<OpenCall['confirmation']>,
   outcome: ExecutedOutcome,
-  scope: CallScope,
+  scope: ExecutionScope,
   { confirmations, clock, logger }: InvokePorts,
 ): Promise<void> {
   try {
@@ -117,7 +117,7 @@ async function recordReceipt(
 async function viewOf(
   call: OpenCall,
   outcome: ExecutedOutcome,
-  scope: CallScope,
+  scope: ExecutionScope,
   ports: InvokePorts,
 ): Promise<{ view: string; sideEffects: readonly SideEffect[] }> {
   if (outcome.status === 'unknown') {
@@ -144,7 +144,7 @@ async function viewOf(
 
 async function end(
   call: OpenCall,
-  scope: CallScope,
+  scope: ExecutionScope,
   ports: InvokePorts,
   ending: {
     readonly status: SettledCall['status'];
@@ -169,7 +169,7 @@ async function end(
 /** Observers steer nothing: not even by failing. */
 async function observe(
   call: OpenCall,
-  scope: CallScope,
+  scope: ExecutionScope,
   ports: InvokePorts,
   settlement: Omit<Parameters<typeof dispatchToolSettled>[0]['context']['settlement'], 'confirmationId'>,
 ): Promise<void> {

@@ -7,6 +7,7 @@ import { checkRewritten, readArguments } from './call-arguments.ts';
 import {
   type CallScope,
   digestOfCall,
+  type ExecutionScope,
   hookContextOf,
   type OpenCall,
   type ProposedCall,
@@ -156,7 +157,7 @@ export async function run(
   call: OpenCall,
   tool: Tool,
   sendBeforeMs: number | null,
-  scope: CallScope,
+  scope: ExecutionScope,
   ports: InvokePorts,
 ): Promise<SettledCall> {
   const notedAtMs = ports.clock.monotonic();
@@ -182,7 +183,7 @@ export async function run(
 export async function send(
   call: OpenCall,
   tool: Tool,
-  scope: CallScope,
+  scope: ExecutionScope,
   ports: InvokePorts,
 ): Promise<SettledCall> {
   const outcome = await execute(call, tool, scope.signal, ports);
@@ -253,7 +254,7 @@ async function withdrawUnnoted(call: OpenCall, scope: CallScope, ports: InvokePo
 /** The claimed grant of a call that was certainly not sent. */
 async function returnGrant(
   call: OpenCall,
-  scope: CallScope,
+  scope: ExecutionScope,
   { confirmations, logger }: InvokePorts,
 ): Promise<void> {
   if (call.confirmation === null) return;

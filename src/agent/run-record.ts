@@ -86,6 +86,9 @@ export interface InvocationLog {
   confirmationOf(id: InvocationId): Promise<ConfirmationId | null>;
 }
 
+/** What the execution itself records, from the moment it may be sent. */
+export type ExecutionLog = Pick<InvocationLog, 'executing' | 'executed' | 'settled'>;
+
 export type InvocationPhase = 'proposed' | 'waiting' | 'executing' | 'executed' | 'settled';
 export type SettledStatus = Extract<
   InvocationStatus,

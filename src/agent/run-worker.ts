@@ -8,7 +8,7 @@ import type { CallScope } from './call-scope.ts';
 import { DagExecutor } from './dag-executor.ts';
 import { type Executor, failedRun } from './executor.ts';
 import { giveUpRun } from './give-up-run.ts';
-import type { InvokePorts } from './invoke-ports.ts';
+import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
 import { invokeTool } from './invoke-tool.ts';
 import { ReactExecutor } from './react-executor.ts';
 import { resumeCall } from './resume-call.ts';
@@ -144,6 +144,7 @@ function executorFor(
           confirmation: call.confirmation,
           confirmations: ports.confirmations,
           signals: ports.signals,
+          actor: actorOfRun(scope),
           clock: ports.clock,
           signal,
         }),

@@ -51,6 +51,10 @@ export class ToolCatalog implements ToolFacts {
     return this.#tools.get(name)?.timeoutMs ?? null;
   }
 
+  isIdempotent(name: string): boolean {
+    return this.#tools.get(name)?.idempotent ?? false;
+  }
+
   decisiveFieldsOf(name: string): readonly DecisiveField[] {
     return this.#tools.get(name)?.decisiveFields ?? [];
   }

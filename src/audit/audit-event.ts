@@ -18,6 +18,7 @@ export const AUDIT_KINDS = [
   'grant.lapsed',
   'outcome.recorded',
   'outcome.settled',
+  'outcome.reopened',
   'call.allowed',
   'call.denied',
   'tool.executed',

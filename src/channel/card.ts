@@ -7,12 +7,19 @@ import type { ReasonMode } from '../verdict.ts';
  * person are already made visible (control, bidi and zero-width characters escaped); a renderer still puts them
  * into plain-text elements only, and cuts nothing that is decisive.
  */
-export interface Card {
+export interface Card extends CardInLanguage {
+  /** The same card in every other language, line by line the same: for platforms whose messages carry several. */
+  readonly translations: readonly CardInLanguage[];
+}
+
+export interface CardInLanguage {
   readonly confirmationId: ConfirmationId;
   /** The version of the request that this card shows. */
   readonly version: number;
   readonly locale: Locale;
   readonly state: CardState;
+  /** A freeze keeps the call from running, whatever people decide. */
+  readonly frozen: boolean;
   /** Headline in the card's language: what state it is in, and for what. */
   readonly title: string;
   readonly tool: string;
@@ -20,11 +27,13 @@ export interface Card {
   readonly lines: readonly CardLine[];
   /** Warnings in the card's language: hidden characters found, requester named by the agent, … */
   readonly warnings: readonly string[];
-  /** The agent's own words, quoted as such; null where it sent none. */
-  readonly summary: string | null;
-  /** Labelled facts in the card's language and order: who asked, for whom, policy, votes, code, deadline. */
+  /** The agent's own words, labelled and quoted as such; null where it sent none. */
+  readonly summary: CardFact | null;
+  /** What everybody who decides has to know, in the card's language and order: for whom, by which agent, votes, deadline. */
   readonly facts: readonly CardFact[];
-  /** What became of it, in the card's language: who decided, when, the reason, whether it ran. Empty while pending. */
+  /** By what it is found again: policy, code, run, session. Shown more softly where a platform can. */
+  readonly references: readonly CardFact[];
+  /** What became of it, in the card's language: whether it ran, who decided, the reason, when. Empty while pending. */
   readonly outcome: readonly CardFact[];
   readonly verificationCode: string;
   /** The page with everything on it. */
@@ -51,7 +60,7 @@ export type CardState =
   | 'undeliverable';
 
 export interface CardLine {
-  /** JSON Pointer into the arguments, made visible; also the label where no better one is known. */
+  /** What the argument is called (`memo`, `items[0].sku`), or its JSON Pointer; made visible. */
   readonly label: string;
   readonly value: string;
   /** Decisive lines come first and are never cut; a card that cannot show one in full has no approve button. */
@@ -79,7 +88,19 @@ export type CardActions =
       };
     }
   /** The approval may be taken back while it cools off: one button, one tap, no reason asked. */
-  | { readonly kind: 'revoke'; readonly label: string };
+  | { readonly kind: 'revoke'; readonly label: string }
+  /** Nobody knows whether it took effect: people say what they found, and have to say how they know. */
+  | {
+      readonly kind: 'settle';
+      readonly labels: {
+        readonly succeeded: string;
+        readonly failed: string;
+        /** Null where running it again is not offered. */
+        readonly run_again: string | null;
+        /** Over the field for what they found. */
+        readonly detail: string;
+      };
+    };
 
 /** A notice to one person who tapped. */
 export interface Notice {

@@ -1,4 +1,4 @@
-import type { LocalizedText } from '../locale.ts';
+import type { Locale, LocalizedText } from '../locale.ts';
 import type { Verdict } from '../verdict.ts';
 import type { Notice } from './card.ts';
 
@@ -12,8 +12,17 @@ export type InboundEvent =
   /** Verified, but nothing we act on: answered 200 and ignored. */
   | { readonly type: 'unsupported'; readonly what: string };
 
-/** What a button means: a vote, or taking back an approval that nobody has used yet. */
-export type TapAction = Verdict | 'revoke';
+/** What a person may say of an outcome that nobody knows. */
+export const SETTLE_ACTIONS = ['succeeded', 'failed', 'run_again'] as const;
+export type SettleAction = (typeof SETTLE_ACTIONS)[number];
+
+/** What a button means: a vote, taking back an approval that nobody has used yet, or what became of a call. */
+export type TapAction = Verdict | 'revoke' | SettleAction;
+/** Those before which words may be asked for. */
+export type ReasonedAction = Exclude<TapAction, 'revoke'>;
+
+export const isSettleAction = (action: TapAction): action is SettleAction =>
+  SETTLE_ACTIONS.some((known) => known === action);
 
 export interface TapEvent {
   readonly type: 'tap';
@@ -55,7 +64,7 @@ export type CallbackReply =
   /** Ask for a reason before anything is decided (Slack opens a modal; Feishu's form has the field already). */
   | {
       readonly kind: 'ask-reason';
-      readonly verdict: Verdict;
+      readonly action: ReasonedAction;
       readonly confirmation: string;
       readonly token: string;
       readonly title: LocalizedText;
@@ -63,7 +72,7 @@ export type CallbackReply =
       readonly submit: LocalizedText;
       readonly cancel: LocalizedText;
       /** What the person is deciding about, on one line each. */
-      readonly recap: readonly string[];
+      readonly recap: Readonly<Record<Locale, readonly string[]>>;
       /** Said by an ephemeral where the modal cannot be opened. */
       readonly failure: Notice;
     }

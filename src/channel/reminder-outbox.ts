@@ -1,7 +1,7 @@
 import type { ChannelId, ConfirmationId } from '../ids.ts';
 
-/** Why there is a note under a card: time passes, or more people were asked. */
-export const REMINDER_KINDS = ['reminder', 'escalation'] as const;
+/** Why there is a note under a card: time passes, more people were asked, or nobody knows what became of the call. */
+export const REMINDER_KINDS = ['reminder', 'escalation', 'unknown'] as const;
 export type ReminderKind = (typeof REMINDER_KINDS)[number];
 
 /**
@@ -9,7 +9,7 @@ export type ReminderKind = (typeof REMINDER_KINDS)[number];
  * the chat before anything goes out, and only an answer that nothing arrived takes that back.
  */
 export interface ReminderOutbox {
-  /** Takes up to `limit` notes of one channel whose requests are still open. */
+  /** Takes up to `limit` notes of one channel whose requests still need somebody. */
   claim(input: { readonly channel: ChannelId; readonly limit: number }): Promise<readonly DueReminder[]>;
   record(input: { readonly id: string; readonly result: ReminderResult }): Promise<void>;
 }

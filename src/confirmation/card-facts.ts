@@ -2,6 +2,7 @@ import { assertNever } from '../assert-never.ts';
 import type { CardFact } from '../channel/card.ts';
 import { cutText } from '../channel/cut-text.ts';
 import { visibleText } from '../channel/visible-text.ts';
+import type { Locale } from '../locale.ts';
 import { approvalsOf, approvingVotesOf } from './approvals.ts';
 import type { CardTexts } from './card-texts.ts';
 import type {
@@ -13,45 +14,61 @@ import type {
 import type { Freeze } from './freeze.ts';
 import { deputiesOf, escalatedSeatsOf } from './seats.ts';
 import { maskSecrets } from './secret-shapes.ts';
+import { predecessorFact, successorFact, unknownFacts } from './unknown-facts.ts';
 import type { Vote } from './vote.ts';
 import { zonedTime } from './zoned-time.ts';
 
 export interface FactStyle {
   readonly texts: CardTexts;
+  readonly locale: Locale;
   readonly timeZone: string;
 }
 
 /** In UTF-16 units: reasons are bounded where they come in, details of an execution here. */
 const LONGEST_DETAIL = 500;
 
-/** Who asks and for whom, under which rule, how far it is, until when: the same in every state. */
-export function cardFacts(request: ConfirmationRequest, { texts, timeZone }: FactStyle): readonly CardFact[] {
-  const fact = (label: string, value: string): CardFact => ({ label, value });
+const fact = (label: string, value: string): CardFact => ({ label, value });
+
+/** For whom and by whom it is asked, how far it is, until when: the same in every state. */
+export function cardFacts(
+  request: ConfirmationRequest,
+  { texts, locale, timeZone }: FactStyle,
+): readonly CardFact[] {
   return [
-    fact(texts.facts.agent, visibleText(request.agent).text),
     fact(texts.facts.requester, `${nameOf(request.requester)} (${visibleText(request.requester.id).text})`),
-    fact(texts.facts.policy, visibleText(request.policy.id).text),
+    fact(texts.facts.agent, visibleText(request.agent).text),
     fact(texts.facts.votes, votesOf(request, texts)),
-    ...seatFacts(request, { texts, timeZone }),
-    fact(texts.facts.code, request.verificationCode),
+    ...seatFacts(request, { texts, locale, timeZone }),
     fact(texts.facts.deadline, zonedTime(request.decideBy, timeZone)),
+  ];
+}
+
+/** Under which rule, and by what the request is found again. */
+export function cardReferences(
+  request: ConfirmationRequest,
+  { texts, locale }: Pick<FactStyle, 'texts' | 'locale'>,
+): readonly CardFact[] {
+  return [
+    fact(texts.facts.policy, visibleText(request.policy.id).text),
+    fact(texts.facts.code, request.verificationCode),
+    ...predecessorFact(request, locale),
     ...(request.runId === null ? [] : [fact(texts.facts.run, request.runId)]),
     ...(request.session === null ? [] : [fact(texts.facts.session, quoted(request.session, texts))]),
   ];
 }
 
-/** Who closed it, when and why, and whether it ran; nothing while it is pending. */
+/** Whether it ran, who closed it, why and when; nothing while it is pending. */
 export function cardOutcome(request: ConfirmationRequest, style: FactStyle): readonly CardFact[] {
   if (request.status === 'pending') return [];
   const { texts, timeZone } = style;
   const { decision } = request;
   return [
-    resultOf(request, texts),
-    { label: texts.outcome.at, value: zonedTime(decision.at, timeZone) },
-    ...(decision.reason === null
-      ? []
-      : [{ label: texts.outcome.reason, value: quoted(decision.reason, texts) }]),
     ...executionOf(request, style),
+    ...unknownFacts(request, { locale: style.locale, timeZone }),
+    ...successorFact(request, style.locale),
+    resultOf(request, texts),
+    ...(decision.reason === null ? [] : [fact(texts.outcome.reason, quoted(decision.reason, texts))]),
+    fact(texts.outcome.at, zonedTime(decision.at, timeZone)),
   ];
 }
 
@@ -82,18 +99,30 @@ function resultOf(request: ClosedConfirmationRequest, texts: CardTexts): CardFac
 const approversOf = (request: ConfirmationRequest, texts: CardTexts): string =>
   texts.names(approvingVotesOf(request).map((vote) => voterOf(vote, texts)));
 
-function executionOf(
-  request: ClosedConfirmationRequest,
-  { texts, timeZone }: FactStyle,
-): readonly CardFact[] {
+function executionOf(request: ClosedConfirmationRequest, style: FactStyle): readonly CardFact[] {
+  const { texts, timeZone } = style;
   const label = texts.outcome.execution;
   if (request.status !== 'approved') return [{ label, value: texts.execution.notAllowed }];
   const { execution } = request;
   const facts: CardFact[] = [{ label, value: executionText(execution, texts, timeZone) }];
-  if (execution.status === 'revoked') return [...facts, ...revocationFacts(execution, { texts, timeZone })];
+  if (execution.status === 'revoked') return [...facts, ...revocationFacts(execution, style)];
+  facts.push(...limitsOf(execution, style));
   const detail = 'detail' in execution ? execution.detail : null;
+  if ('settledBy' in execution && execution.settledBy !== null)
+    facts.push({ label: texts.outcome.settledBy, value: nameOf(execution.settledBy) });
   if (detail) facts.push({ label: texts.outcome.detail, value: quoted(detail, texts) });
   return facts;
+}
+
+/** Between which times it may run, or might have. */
+function limitsOf(execution: Execution, { texts, timeZone }: FactStyle): readonly CardFact[] {
+  const runBy = fact(texts.outcome.runBy, zonedTime(execution.executeBy, timeZone));
+  if (execution.status === 'lapsed') return [runBy];
+  if (execution.status !== 'unclaimed') return [];
+  const { coolingOff, executableFrom } = execution;
+  return coolingOff
+    ? [fact(texts.outcome.coolingOffUntil, zonedTime(executableFrom, timeZone)), runBy]
+    : [runBy];
 }
 
 /** Who took the approval back, when and why; the code of it is what the sentence above says. */
@@ -120,9 +149,7 @@ function executionText(execution: Execution, texts: CardTexts, timeZone: string)
   const time = (at: Date) => zonedTime(at, timeZone);
   switch (execution.status) {
     case 'unclaimed':
-      return execution.coolingOff
-        ? texts.execution.coolingOff(time(execution.executableFrom), time(execution.executeBy))
-        : texts.execution.unclaimed(time(execution.executeBy));
+      return execution.coolingOff ? texts.execution.coolingOff : texts.execution.unclaimed;
     case 'claimed':
       return texts.execution.claimed(time(execution.at));
     case 'succeeded':
@@ -131,7 +158,7 @@ function executionText(execution: Execution, texts: CardTexts, timeZone: string)
     case 'unknown':
       return `${texts.execution.unknown}${texts.sources[execution.source]}`;
     case 'lapsed':
-      return texts.execution.lapsed(time(execution.executeBy));
+      return texts.execution.lapsed;
     case 'revoked':
       return texts.execution.revoked(texts.revocations[execution.detail]);
     default:

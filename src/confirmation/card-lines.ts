@@ -2,6 +2,7 @@ import type { CardLine } from '../channel/card.ts';
 import { cutText } from '../channel/cut-text.ts';
 import { visibleText } from '../channel/visible-text.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
+import { argumentLabel } from './argument-label.ts';
 import type { MaskedArguments } from './argument-mask.ts';
 import { argumentText } from './argument-text.ts';
 import type { CardTexts } from './card-texts.ts';
@@ -26,17 +27,20 @@ const MOST_PLAIN_LINES = 40;
 const LONGEST_PLAIN_VALUE = 500;
 const LONGEST_PLAIN_LABEL = 120;
 
-/** The arguments, one a line: what decides first and in full, then the rest by JSON Pointer. */
+/** The arguments, one a line: what decides first and in full, then the rest, each by its name. */
 export function cardLines(
   { args, masked }: Pick<MaskedArguments, 'args' | 'masked'>,
   decisiveFields: readonly DecisiveField[],
   texts: CardTexts,
 ): CardLines {
-  const decisive = decisiveFields.map((field) => decisiveLine(args, field, texts));
+  const labelOf = (pointer: string) => argumentLabel(pointer, decisiveFields);
+  const decisive = decisiveFields.map((field) => decisiveLine({ args, field, labelOf, texts }));
   const rest = [...leavesOf(args)]
     .filter(([pointer]) => pointer !== '' && !decisiveFields.some((field) => covers(field.pointer, pointer)))
     .sort(([left], [right]) => rank(left) - rank(right));
-  const plain = rest.slice(0, MOST_PLAIN_LINES).map(([pointer, value]) => plainLine(pointer, value, texts));
+  const plain = rest
+    .slice(0, MOST_PLAIN_LINES)
+    .map(([pointer, value]) => plainLine({ label: labelOf(pointer), value, texts }));
 
   const lines = [...decisive, ...plain].map(({ line }) => line);
   if (lines.length === 0) lines.push({ label: '/', value: texts.noArguments, decisive: false });
@@ -46,17 +50,28 @@ export function cardLines(
     lines,
     hiddenIn: [...decisive, ...plain].filter(({ hidden }) => hidden).map(({ line }) => line.label),
     missing: decisive.flatMap(({ missing }) => (missing === null ? [] : [missing])),
-    masked: masked.map((pointer) => shortened(visibleText(pointer).text, LONGEST_PLAIN_LABEL, texts)),
-    decisiveMasked: decisiveFields
-      .filter((field) => masked.some((pointer) => covers(field.pointer, pointer)))
-      .map((field) => decisiveLine(args, field, texts).line.label),
+    masked: masked.map((pointer) =>
+      shortened(visibleText(labelOf(pointer)).text, LONGEST_PLAIN_LABEL, texts),
+    ),
+    decisiveMasked: decisive
+      .filter((_, index) => masked.some((pointer) => covers(decisiveFields[index]?.pointer ?? '', pointer)))
+      .map(({ line }) => line.label),
   };
 }
 
-function decisiveLine(args: JsonObject, { role, pointer }: DecisiveField, texts: CardTexts) {
+function decisiveLine({
+  args,
+  field: { role, pointer },
+  labelOf,
+  texts,
+}: {
+  readonly args: JsonObject;
+  readonly field: DecisiveField;
+  readonly labelOf: (pointer: string) => string;
+  readonly texts: CardTexts;
+}) {
   const value = valueAt(args, pointer);
-  // An empty pointer names all arguments at once.
-  const label = visibleText(role === 'other' ? pointer || '/' : texts.roles[role]);
+  const label = visibleText(role === 'other' ? labelOf(pointer) : texts.roles[role]);
   const shown = visibleText(value === undefined ? texts.notGiven : argumentText(value));
   const empty = value === undefined || value === null || value === '';
   return {
@@ -67,8 +82,16 @@ function decisiveLine(args: JsonObject, { role, pointer }: DecisiveField, texts:
   };
 }
 
-function plainLine(pointer: string, value: JsonValue, texts: CardTexts) {
-  const label = visibleText(pointer);
+function plainLine({
+  label: name,
+  value,
+  texts,
+}: {
+  readonly label: string;
+  readonly value: JsonValue;
+  readonly texts: CardTexts;
+}) {
+  const label = visibleText(name);
   const shown = visibleText(argumentText(value));
   return {
     line: {

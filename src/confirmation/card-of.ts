@@ -1,18 +1,22 @@
-import type { Card, CardActions, CardState } from '../channel/card.ts';
+import type { Card, CardActions, CardInLanguage, CardState } from '../channel/card.ts';
 import type { CardView } from '../channel/card-source.ts';
 import { cutText } from '../channel/cut-text.ts';
 import { visibleText } from '../channel/visible-text.ts';
 import type { JsonObject } from '../json.ts';
-import type { Locale } from '../locale.ts';
+import { LOCALES, type Locale } from '../locale.ts';
+import { approvalsOf } from './approvals.ts';
 import { type ArgumentMask, MASK_BY_SHAPE, maskArguments } from './argument-mask.ts';
 import { argumentText } from './argument-text.ts';
-import { cardFacts, cardOutcome, freezeWarning } from './card-facts.ts';
+import { cardFacts, cardOutcome, cardReferences, freezeWarning } from './card-facts.ts';
 import { cardLines } from './card-lines.ts';
 import { CARD_TEXTS, type CardTexts } from './card-texts.ts';
 import type { ConfirmationRequest } from './confirmation-request.ts';
 import type { Freeze } from './freeze.ts';
 import { valueAt } from './json-pointer.ts';
 import { requestLink } from './request-link.ts';
+import { movedCard, restrictedCard } from './restricted-card.ts';
+import { isRerunAsked, rerunWarning, settleActions } from './unknown-facts.ts';
+import { UNKNOWN_TEXTS } from './unknown-texts.ts';
 
 export interface CardOfInput {
   readonly request: ConfirmationRequest;
@@ -39,17 +43,24 @@ const LONGEST_SUMMARY = 1_000;
  * gives the same card, whenever and wherever it is drawn, so a card can be sent again and compared by digest.
  */
 export function cardOf(input: CardOfInput): Card {
-  const {
-    request,
-    freeze,
-    locale,
-    timeZone,
-    publicUrl,
-    mask = MASK_BY_SHAPE,
-    view = 'whole',
-    moved = false,
-  } = input;
+  const others = LOCALES.filter((locale) => locale !== input.locale);
+  return {
+    ...cardInLanguage(input),
+    translations: others.map((locale) => cardInLanguage({ ...input, locale })),
+  };
+}
+
+function cardInLanguage(input: CardOfInput): CardInLanguage {
+  const { view = 'whole', moved = false } = input;
+  const texts = CARD_TEXTS[input.locale];
+  const card = restrictedCard(wholeCard(input), view, texts);
+  return moved ? movedCard(card, texts) : card;
+}
+
+function wholeCard(input: CardOfInput): CardInLanguage {
+  const { request, freeze, locale, timeZone, publicUrl, mask = MASK_BY_SHAPE } = input;
   const texts = CARD_TEXTS[locale];
+  const style = { texts, locale, timeZone };
   const shown = maskArguments(request.args, request.decisiveFields, mask);
   const { lines, hiddenIn, missing, masked, decisiveMasked } = cardLines(
     shown,
@@ -57,16 +68,19 @@ export function cardOf(input: CardOfInput): Card {
     texts,
   );
   const summary = request.summary === null ? null : visibleText(shown.maskText(request.summary));
-  const card: Card = {
+  const approvable = missing.length + decisiveMasked.length === 0;
+  return {
     confirmationId: request.id,
     version: request.version,
     locale,
     state: cardStateOf(request),
-    title: titleOf(request, shown.args, freeze, texts),
+    frozen: freeze !== null,
+    title: titleOf(request, shown.args, freeze, { texts, locale }),
     tool: visibleText(request.tool).text,
     lines,
     warnings: [
-      ...(freeze === null ? [] : [freezeWarning(freeze, { texts, timeZone })]),
+      ...(freeze === null ? [] : [freezeWarning(freeze, style)]),
+      ...[rerunWarning(request, locale)].filter((warning) => warning !== null),
       ...missing.map(({ label, pointer }) => texts.warnings.decisiveMissing(label, pointer)),
       ...(decisiveMasked.length > 0 ? [texts.warnings.decisiveMasked(decisiveMasked)] : []),
       ...(masked.length > 0 ? [texts.warnings.masked(namedFew(masked, texts))] : []),
@@ -75,15 +89,15 @@ export function cardOf(input: CardOfInput): Card {
         ? [texts.warnings.requesterNamedByAgent(visibleText(request.requester.name).text)]
         : []),
     ],
-    summary: summary === null ? null : texts.agentSays(shortened(summary.text, texts)),
-    facts: cardFacts(request, { texts, timeZone }),
-    outcome: cardOutcome(request, { texts, timeZone }),
+    summary: summary && { label: texts.agentSays, value: quotedSummary(summary.text, texts) },
+    facts: cardFacts(request, style),
+    references: cardReferences(request, style),
+    outcome: cardOutcome(request, style),
     verificationCode: request.verificationCode,
     link: requestLink(publicUrl, request.id),
     linkLabel: texts.link,
-    actions: actionsOf(request, missing.length + decisiveMasked.length === 0, texts),
+    actions: settleActions(request, locale) ?? actionsOf(request, approvable, texts),
   };
-  return moved ? movedCard(restricted(view, texts, card), texts) : restricted(view, texts, card);
 }
 
 const MOST_NAMED = 5;
@@ -91,45 +105,6 @@ const MOST_NAMED = 5;
 function namedFew(labels: readonly string[], texts: CardTexts): string {
   const more = labels.length - MOST_NAMED;
   return [...labels.slice(0, MOST_NAMED), ...(more > 0 ? [texts.moreArguments(more)] : [])].join(', ');
-}
-
-/** What stays of a card in a message that nobody can act on any more. */
-const movedCard = (card: Card, texts: CardTexts): Card => ({
-  ...card,
-  title: `${texts.moved} · ${card.title}`,
-  lines: card.lines.filter(({ decisive }) => decisive),
-  warnings: [texts.warnings.moved],
-  summary: null,
-  actions: { kind: 'none' },
-});
-
-/** The same card with less on it: other people's words are what platforms refuse. What is left out is said. */
-function restricted(view: CardView, texts: CardTexts, card: Card): Card {
-  if (view === 'whole') return card;
-  const ownWords = new Set([
-    texts.facts.session,
-    texts.outcome.reason,
-    texts.outcome.detail,
-    texts.outcome.revokeReason,
-  ]);
-  const kept = {
-    ...card,
-    summary: null,
-    facts: card.facts.filter(({ label }) => !ownWords.has(label)),
-    outcome: card.outcome.filter(({ label }) => !ownWords.has(label)),
-  };
-  const { actions } = card;
-  if (view === 'decisive-only') {
-    const lines = card.lines.filter(({ decisive }) => decisive);
-    return { ...kept, lines, warnings: [texts.warnings.redacted, ...card.warnings] };
-  }
-  return {
-    ...kept,
-    title: [texts.states[card.state], card.tool].join(' · '),
-    lines: [],
-    warnings: [texts.warnings.withheld],
-    actions: actions.kind === 'decide' ? { ...actions, approvable: false } : actions,
-  };
 }
 
 /** An approval reads as what became of it; everything else as its own status. */
@@ -143,7 +118,9 @@ export function cardStateOf(request: ConfirmationRequest): CardState {
 function actionsOf(request: ConfirmationRequest, approvable: boolean, texts: CardTexts): CardActions {
   if (cardStateOf(request) === 'cooling-off') return { kind: 'revoke', label: texts.revoke };
   if (request.status !== 'pending') return { kind: 'none' };
-  return { kind: 'decide', reason: request.policy.reason, approvable, labels: texts.actions };
+  const { reason } = request.policy;
+  const labels = { ...texts.actions, reason: texts.reasonLabels[reason] };
+  return { kind: 'decide', reason, approvable, labels };
 }
 
 /**
@@ -154,18 +131,21 @@ function titleOf(
   request: ConfirmationRequest,
   args: JsonObject,
   freeze: Freeze | null,
-  texts: CardTexts,
+  { texts, locale }: { readonly texts: CardTexts; readonly locale: Locale },
 ): string {
   const superseded = request.status === 'cancelled' && request.decision.code === 'superseded';
-  const state = superseded ? texts.superseded : texts.states[cardStateOf(request)];
+  const rerun = isRerunAsked(request) ? UNKNOWN_TEXTS[locale].rerunAsked : null;
+  const state = superseded ? texts.superseded : (rerun ?? texts.states[cardStateOf(request)]);
+  const { quorum } = request.policy;
+  const pendingQuorum = request.status === 'pending' && quorum > 1;
   const amount = plainDecisive(request, args, 'amount', PLAIN_AMOUNT);
   const currency = plainDecisive(request, args, 'currency', PLAIN_CURRENCY);
   const tool = cutText(visibleText(request.tool).text, LONGEST_TITLE_TOOL);
   const toolName = tool.missing > 0 ? `${tool.text}…` : tool.text;
   return [
     freeze === null ? null : texts.frozen,
-    state,
-    amount === null ? null : [amount, currency].filter(Boolean).join(' '),
+    pendingQuorum ? texts.counted(state, approvalsOf(request).length, quorum) : state,
+    amount === null ? null : [grouped(amount), currency].filter(Boolean).join(' '),
     toolName,
   ]
     .filter((part) => part !== null)
@@ -189,7 +169,13 @@ function plainDecisive(
   return plain.test(text) ? text : null;
 }
 
-function shortened(text: string, texts: CardTexts): string {
+/** Digits in threes, as both languages write them; never through a number. What has separators already stays. */
+function grouped(amount: string): string {
+  const [, sign, whole = '', fraction = ''] = /^(-?)(\d+)(\.\d+)?$/.exec(amount) ?? [];
+  return sign === undefined ? amount : `${sign}${whole.replace(/\B(?=(?:\d{3})+$)/g, ',')}${fraction}`;
+}
+
+function quotedSummary(text: string, texts: CardTexts): string {
   const cut = cutText(text, LONGEST_SUMMARY);
-  return cut.missing === 0 ? text : `${cut.text}${texts.cut(cut.missing)}`;
+  return cut.missing === 0 ? `“${text}”` : `“${cut.text}”${texts.cut(cut.missing)}`;
 }

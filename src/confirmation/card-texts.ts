@@ -1,5 +1,6 @@
 import type { CardState } from '../channel/card.ts';
 import type { Locale } from '../locale.ts';
+import type { ReasonMode } from '../verdict.ts';
 import type { RevocationDetail } from './confirmation-request.ts';
 
 /** Every word that a card says by itself. Names, amounts and reasons are put in already made visible. */
@@ -7,6 +8,8 @@ export interface CardTexts {
   /** What state it is in, at the head of the card. */
   readonly states: Readonly<Record<CardState, string>>;
   readonly superseded: string;
+  /** The state together with how many have approved and how many are needed. */
+  readonly counted: (state: string, given: number, needed: number) => string;
   /** Before the state, while a freeze keeps the call from running. */
   readonly frozen: string;
   /** Before the state, on a message whose card stands further down. */
@@ -16,7 +19,8 @@ export interface CardTexts {
   readonly noArguments: string;
   readonly moreArguments: (count: number) => string;
   readonly cut: (missing: number) => string;
-  readonly agentSays: (summary: string) => string;
+  /** Before the agent's own words. */
+  readonly agentSays: string;
   readonly facts: Readonly<
     Record<
       | 'agent'
@@ -57,9 +61,12 @@ export interface CardTexts {
       | 'at'
       | 'reason'
       | 'execution'
+      | 'coolingOffUntil'
+      | 'runBy'
       | 'detail'
       | 'revokedBy'
-      | 'revokeReason',
+      | 'revokeReason'
+      | 'settledBy',
       string
     >
   >;
@@ -71,13 +78,13 @@ export interface CardTexts {
   };
   readonly execution: {
     readonly notAllowed: string;
-    readonly unclaimed: (executeBy: string) => string;
-    readonly coolingOff: (from: string, executeBy: string) => string;
+    readonly unclaimed: string;
+    readonly coolingOff: string;
     readonly claimed: (at: string) => string;
     readonly succeeded: (at: string, source: string) => string;
     readonly failed: (at: string, source: string) => string;
     readonly unknown: string;
-    readonly lapsed: (executeBy: string) => string;
+    readonly lapsed: string;
     readonly revoked: (why: string) => string;
   };
   /** Who says what became of it; our own executor needs no word. */
@@ -86,14 +93,16 @@ export interface CardTexts {
   readonly names: (names: readonly string[]) => string;
   readonly link: string;
   readonly revoke: string;
-  readonly actions: Readonly<Record<'approve' | 'reject' | 'reason' | 'submit' | 'cancel', string>>;
+  readonly actions: Readonly<Record<'approve' | 'reject' | 'submit' | 'cancel', string>>;
+  /** Over the field for a reason, by when the policy wants one. */
+  readonly reasonLabels: Readonly<Record<ReasonMode, string>>;
 }
 
 export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
   'zh-CN': {
     states: {
       pending: '待审批',
-      approved: '已批准，尚未执行',
+      approved: '已批准，等待执行',
       'cooling-off': '已批准，冷静期内，可撤回',
       executing: '已批准，正在执行',
       succeeded: '已批准，执行成功',
@@ -107,6 +116,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       undeliverable: '未能送达，未批准',
     },
     superseded: '已作废，由新请求取代',
+    counted: (state, given, needed) => `${state}（${given}/${needed}）`,
     frozen: '执行已冻结',
     moved: '卡片已移动',
     roles: { amount: '金额', currency: '币种', payee: '收款方' },
@@ -114,7 +124,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
     noArguments: '（无参数）',
     moreArguments: (count) => `另有 ${count} 项，请查看完整请求`,
     cut: (missing) => `…（还有 ${missing} 个字符，请查看完整请求）`,
-    agentSays: (summary) => `代理自述（未核实）：“${summary}”`,
+    agentSays: '代理自述（未核实）',
     facts: {
       agent: '发起代理',
       requester: '为谁发起',
@@ -153,9 +163,12 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       at: '结束时间',
       reason: '理由',
       execution: '执行情况',
+      coolingOffUntil: '冷静期至',
+      runBy: '执行期限',
       detail: '详情',
       revokedBy: '撤回人',
       revokeReason: '撤回理由',
+      settledBy: '核实人',
     },
     results: {
       expired: (given, needed) => `截止前批准数不足（${given}/${needed}）`,
@@ -164,16 +177,15 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       superseded: '参数已变更，由新请求取代',
     },
     execution: {
-      notAllowed: '未获准，不得执行',
-      unclaimed: (executeBy) => `尚未执行；须在 ${executeBy} 前执行`,
-      coolingOff: (from, executeBy) =>
-        `冷静期到 ${from}，此前不会执行，任一审批人可撤回；此后须在 ${executeBy} 前执行`,
-      claimed: (at) => `${at} 开始执行，尚无结果`,
+      notAllowed: '没有执行，也不会执行',
+      unclaimed: '尚未执行',
+      coolingOff: '尚未执行；冷静期内不会执行，任一审批人可撤回批准',
+      claimed: (at) => `正在执行，${at} 开始，尚无结果`,
       succeeded: (at, source) => `执行成功，${at}${source}`,
       failed: (at, source) => `执行失败，${at}${source}`,
       unknown: '结果不明：可能已经执行。请人工核实；系统不会自动重试',
-      lapsed: (executeBy) => `到 ${executeBy} 仍未执行，批准已失效`,
-      revoked: (why) => `未执行：${why}`,
+      lapsed: '逾期没有执行，批准已失效',
+      revoked: (why) => `没有执行：${why}`,
     },
     sources: { executor: '', agent: '（代理报告）', settlement: '（人工核实）', timeout: '（超时推定）' },
     revocations: {
@@ -182,16 +194,18 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       frozen: '执行已被冻结',
       cancelled: '发起方已撤回请求',
       revoked: '审批人已撤回批准',
+      superseded: '同一次调用换了参数，由新请求取代',
     },
     names: (names) => names.join('、'),
     link: '查看完整请求',
     revoke: '撤回批准',
-    actions: { approve: '批准', reject: '拒绝', reason: '理由', submit: '提交', cancel: '返回' },
+    actions: { approve: '批准', reject: '拒绝', submit: '提交', cancel: '返回' },
+    reasonLabels: { never: '理由', 'on-reject': '拒绝理由（拒绝时必填）', always: '理由（必填）' },
   },
   'en-US': {
     states: {
       pending: 'Approval needed',
-      approved: 'Approved, not run yet',
+      approved: 'Approved, waiting to run',
       'cooling-off': 'Approved, cooling off: can be revoked',
       executing: 'Approved, running now',
       succeeded: 'Approved and done',
@@ -205,6 +219,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       undeliverable: 'Not delivered, not approved',
     },
     superseded: 'Replaced by a newer request',
+    counted: (state, given, needed) => `${state} (${given}/${needed})`,
     frozen: 'Execution frozen',
     moved: 'This card has moved',
     roles: { amount: 'Amount', currency: 'Currency', payee: 'Payee' },
@@ -212,7 +227,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
     noArguments: '(no arguments)',
     moreArguments: (count) => `and ${count} more, see the full request`,
     cut: (missing) => `… (${missing} more characters, see the full request)`,
-    agentSays: (summary) => `The agent says (not verified): “${summary}”`,
+    agentSays: 'The agent says (not verified)',
     facts: {
       agent: 'Asked by agent',
       requester: 'On behalf of',
@@ -254,9 +269,12 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       at: 'Closed at',
       reason: 'Reason',
       execution: 'Execution',
+      coolingOffUntil: 'Cooling off until',
+      runBy: 'Run by',
       detail: 'Detail',
       revokedBy: 'Revoked by',
       revokeReason: 'Why revoked',
+      settledBy: 'Checked by',
     },
     results: {
       expired: (given, needed) => `Not enough approvals by the deadline (${given}/${needed})`,
@@ -265,16 +283,15 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       superseded: 'The arguments changed; a newer request took its place',
     },
     execution: {
-      notAllowed: 'Not allowed to run',
-      unclaimed: (executeBy) => `Not run yet; may run until ${executeBy}`,
-      coolingOff: (from, executeBy) =>
-        `Cooling off until ${from}: it does not run before, and any approver may revoke it. After that it may run until ${executeBy}`,
-      claimed: (at) => `Started at ${at}; no result yet`,
+      notAllowed: 'Did not run and will not',
+      unclaimed: 'Not run yet',
+      coolingOff: 'Not run yet; it does not run while it cools off, and any approver may revoke it',
+      claimed: (at) => `Running since ${at}; no result yet`,
       succeeded: (at, source) => `Done at ${at}${source}`,
       failed: (at, source) => `Failed at ${at}${source}`,
       unknown: 'Outcome unknown: it may have run. A person has to check; it is never retried by itself',
-      lapsed: (executeBy) => `Not run by ${executeBy}; the approval is void`,
-      revoked: (why) => `Not run: ${why}`,
+      lapsed: 'Did not run in time; the approval is void',
+      revoked: (why) => `Did not run: ${why}`,
     },
     sources: {
       executor: '',
@@ -288,10 +305,12 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       frozen: 'execution was frozen',
       cancelled: 'who asked withdrew it',
       revoked: 'an approver took the approval back',
+      superseded: 'the agent asked about the same call with other arguments',
     },
     names: (names) => names.join(', '),
     link: 'Full request',
     revoke: 'Revoke approval',
-    actions: { approve: 'Approve', reject: 'Reject', reason: 'Reason', submit: 'Submit', cancel: 'Back' },
+    actions: { approve: 'Approve', reject: 'Reject', submit: 'Submit', cancel: 'Back' },
+    reasonLabels: { never: 'Reason', 'on-reject': 'Reason (needed to reject)', always: 'Reason (required)' },
   },
 };

@@ -9,6 +9,12 @@ const STEPS_PER_EVALUATION = 100_000;
  */
 export class ConditionBudget {
   #left = STEPS_PER_EVALUATION;
+  #spent: ConditionFailure | null = null;
+
+  /** Negative once it is spent. */
+  get left(): number {
+    return this.#left;
+  }
 
   get exhausted(): boolean {
     return this.#left < 0;
@@ -17,12 +23,16 @@ export class ConditionBudget {
   /** To be called before each evaluation. */
   reset(): void {
     this.#left = STEPS_PER_EVALUATION;
+    this.#spent = null;
   }
 
   /** Throws a ConditionFailure once more was charged than an evaluation may cost; from then on each time. */
   charge(steps: number): void {
     if (this.#left >= 0) this.#left -= Math.ceil(steps);
-    if (this.#left < 0) throw new ConditionFailure(TOO_COSTLY);
+    if (this.#left >= 0) return;
+    // One for all: whoever swallows it meets it again and again, and to make one is dear.
+    this.#spent ??= new ConditionFailure(TOO_COSTLY);
+    throw this.#spent;
   }
 }
 

@@ -10,7 +10,7 @@ export const LONGEST_LIST = 1_000;
 /** Of a key, or of a list however short. */
 const STEPS_PER_READ = 10;
 /** Of a map whose keys are listed or counted, which is one thing to the engine. */
-const STEPS_PER_KEY = 4;
+const STEPS_PER_KEY = 6;
 
 /**
  * A JSON object as a condition sees it: read-only, own keys alone (`__proto__` and `constructor` are names like

@@ -6,6 +6,7 @@ import { BOUNDED, createConditionEnvironment } from './condition-environment.ts'
 import { exactTypeFault } from './condition-exact-types.ts';
 import { explainFailure } from './condition-explanation.ts';
 import { ConditionFailure } from './condition-failure.ts';
+import { meterOperations } from './condition-metering.ts';
 import { boundSyntax, ConditionSyntaxFault, mentionsAgentInput } from './condition-syntax.ts';
 import type { FactReads } from './fact-reads.ts';
 
@@ -71,6 +72,7 @@ export function compileProgram<Value>(
     if (typeFault !== null) return { kind: 'faulty', message: typeFault, column: 1 };
     const fault = exactTypeFault(program.ast);
     if (fault !== null) throw fault;
+    meterOperations(program.ast, budget);
     return {
       kind: 'compiled',
       usesAgentInput: mentionsAgentInput(program.ast),

@@ -36,7 +36,12 @@ export interface RequestFacts {
   readonly agentOwner: PersonId | null;
   readonly runId: RunId | null;
   readonly parentRunId: RunId | null;
+  /** Of one of our runs, also the `Idempotency-Key` with which its tool is called. */
   readonly invocationId: InvocationId | null;
+  /** The tool was declared safe to run again under the same `Idempotency-Key`. */
+  readonly toolIdempotent: boolean;
+  /** The request whose place this one takes: of a run, one of unknown outcome, whose call it runs again. */
+  readonly supersedes: ConfirmationId | null;
   /** The API key that asked; null for a call of one of our own runs. */
   readonly apiKeyId: string | null;
   readonly policy: FrozenPolicy;
@@ -75,12 +80,27 @@ export type Execution =
     }
   | { readonly status: 'claimed'; readonly at: Date; readonly executeBy: Date; readonly sendBy: Date }
   | {
-      readonly status: 'succeeded' | 'failed' | 'unknown';
+      readonly status: 'succeeded' | 'failed';
       readonly at: Date;
       readonly executeBy: Date;
       readonly detail: string | null;
       /** Who says so: our own executor, the outside agent that reported it, or a person who settled it. */
-      readonly source: 'executor' | 'agent' | 'settlement' | 'timeout';
+      readonly source: ExecutionSource;
+      /** The person who settled it; null where nobody had to, or it was not kept yet. */
+      readonly settledBy: PersonRef | null;
+    }
+  | {
+      readonly status: 'unknown';
+      readonly at: Date;
+      readonly executeBy: Date;
+      readonly detail: string | null;
+      readonly source: ExecutionSource;
+      /** From when the old attempt can no longer send, so that a person may say what became of it. */
+      readonly settleFrom: Date;
+      /** That time has come, and cards offer it. */
+      readonly settleOpen: boolean;
+      /** A person asked to run the call again, and that has not come to nothing; null: nobody did. */
+      readonly rerun: Rerun | null;
     }
   | {
       readonly status: 'lapsed';
@@ -90,7 +110,19 @@ export type Execution =
     }
   | ({ readonly status: 'revoked'; readonly at: Date; readonly executeBy: Date } & Revocation);
 
-/** Why a grant ended unused: something changed, who asked withdrew it (`cancelled`), or an approver did (`revoked`). */
+export type ExecutionSource = 'executor' | 'agent' | 'settlement' | 'timeout';
+
+/** Who asked to run a call of unknown outcome again, what they said, and the request that takes its place. */
+export interface Rerun {
+  readonly by: PersonRef;
+  readonly reason: string;
+  readonly confirmation: ConfirmationId;
+}
+
+/**
+ * Why a grant ended unused: something changed, who asked withdrew it (`cancelled`), an approver did (`revoked`), or the
+ * agent asked about the same call with other arguments (`superseded`).
+ */
 export interface Revocation {
   readonly detail: RevocationDetail;
   /** The person who did it; null where a key, a run or the claim itself did. */
@@ -99,7 +131,14 @@ export interface Revocation {
   readonly reason: string | null;
 }
 
-export const REVOCATION_DETAILS = ['tool_changed', 'read_only', 'frozen', 'cancelled', 'revoked'] as const;
+export const REVOCATION_DETAILS = [
+  'tool_changed',
+  'read_only',
+  'frozen',
+  'cancelled',
+  'revoked',
+  'superseded',
+] as const;
 export type RevocationDetail = (typeof REVOCATION_DETAILS)[number];
 
 export type ExecutionStatus = 'none' | Execution['status'];
@@ -113,6 +152,8 @@ export type ConfirmationRequest = RequestFacts & {
   readonly escalatedAt: Date | null;
   /** Holders of the seats whose delegates were seated. */
   readonly delegatedSeats: readonly PersonId[];
+  /** The request that takes this one's place; null: none does, or what did ended unused. */
+  readonly supersededBy: ConfirmationId | null;
   /** Grows with every change that a card shows; a card is right when it shows the newest. */
   readonly version: number;
 } & (

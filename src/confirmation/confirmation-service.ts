@@ -1,3 +1,4 @@
+import type { SettleAction } from '../channel/inbound-event.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { AgentId, ConfirmationId, PersonId, RunId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
@@ -45,7 +46,10 @@ export interface ConfirmationService {
   cancel(input: CancelInput): Promise<CancelOutcome>;
   claim(input: ClaimInput): Promise<ClaimOutcome>;
   recordOutcome(input: OutcomeInput): Promise<OutcomeOutcome>;
-  /** Closes an execution whose outcome nobody knew, by a person who could have approved it. */
+  /**
+   * Closes an execution whose outcome nobody knew, by a person who could have approved it; or asks people whether the
+   * same call may run again, and closes it in favour of that.
+   */
   settle(input: SettleInput): Promise<SettleOutcome>;
 }
 
@@ -164,16 +168,34 @@ export type OutcomeOutcome =
 export interface SettleInput {
   readonly id: ConfirmationId;
   readonly person: PersonId;
-  readonly status: 'succeeded' | 'failed';
-  readonly detail: string;
+  readonly status: Settlement;
+  /** Why they say so; asked for where it is missing, of those whose word counts. */
+  readonly detail: string | null;
+  readonly surface: Surface;
 }
 
+/** What a person may say of an outcome that nobody knows. */
+export type Settlement = SettleAction;
+
 export type SettleOutcome =
+  /** As the request is then; one that is run again names who asks about that in `supersededBy`. */
   | { readonly kind: 'settled'; readonly request: ConfirmationRequest }
+  | { readonly kind: 'detail-required'; readonly request: ConfirmationRequest }
+  /** Too few people could be asked whether to run it again: the outcome is as unknown as before. */
+  | { readonly kind: 'undeliverable'; readonly request: ConfirmationRequest }
   | {
       readonly kind: 'refused';
-      readonly code: 'not_unknown' | Exclude<VoteRefusal, 'seat_taken' | 'args_changed'>;
+      readonly code:
+        | 'not_unknown'
+        /** It is being run again. */
+        | 'superseded'
+        | 'not_yet_settleable'
+        | 'not_repeatable'
+        | 'policy_error'
+        | Exclude<VoteRefusal, 'seat_taken' | 'args_changed'>;
       readonly request: ConfirmationRequest;
+      /** Of `not_yet_settleable`: how long the old attempt may still send, by the database clock; else null. */
+      readonly retryAfterMs: number | null;
     }
   | { readonly kind: 'not-found' };
 

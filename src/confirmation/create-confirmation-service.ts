@@ -5,23 +5,35 @@ import type { ConfirmationService } from './confirmation-service.ts';
 import { decide } from './decide.ts';
 import type { DeliveryRecord } from './delivery-record.ts';
 import { explainRequest } from './explain-request.ts';
+import type { Freezes } from './freeze.ts';
 import type { ConfirmationLedger } from './ledger.ts';
-import { recordOutcome, settle } from './outcome.ts';
-import type { PersonDirectory } from './person-directory.ts';
+import { recordOutcome } from './outcome.ts';
+import { refusedRevocation, refusedSettlement, refusedVote } from './refused-acts.ts';
+import type { RefusalRecorder, RefusedAttempt } from './refused-attempt.ts';
+import type { RerunPorts } from './rerun.ts';
 import { revoke } from './revoke.ts';
-import type { ToolFacts } from './tool-facts.ts';
+import { settle } from './settle.ts';
 import type { ConfirmationWaiter } from './waiter.ts';
 
-/** Puts the core's functions behind the one door that surfaces use. */
-export function createConfirmationService(ports: {
-  readonly ledger: ConfirmationLedger;
-  readonly people: PersonDirectory;
-  readonly toolFacts: ToolFacts;
-  readonly waiter: ConfirmationWaiter;
-  readonly deliveriesOf: (
-    ids: readonly ConfirmationId[],
-  ) => Promise<ReadonlyMap<ConfirmationId, readonly DeliveryRecord[]>>;
-}): ConfirmationService {
+/**
+ * Puts the core's functions behind the one door that surfaces use. Who is refused something by it is told so once that is
+ * on the record, in a transaction of its own: it changes nothing that it could disagree with.
+ */
+export function createConfirmationService(
+  ports: RerunPorts & {
+    readonly ledger: ConfirmationLedger;
+    readonly waiter: ConfirmationWaiter;
+    readonly refusals: RefusalRecorder;
+    readonly freezes: Pick<Freezes, 'active'>;
+    readonly deliveriesOf: (
+      ids: readonly ConfirmationId[],
+    ) => Promise<ReadonlyMap<ConfirmationId, readonly DeliveryRecord[]>>;
+  },
+): ConfirmationService {
+  const keep = async <Outcome>(outcome: Outcome, refused: RefusedAttempt | null): Promise<Outcome> => {
+    if (refused !== null) await ports.refusals.record(refused);
+    return outcome;
+  };
   return {
     get: (id) => ports.ledger.find(id),
     findByIdempotencyKey: (apiKeyId, key) => ports.ledger.findByIdempotencyKey(apiKeyId, key),
@@ -29,16 +41,26 @@ export function createConfirmationService(ports: {
       const request = await ports.ledger.find(id);
       if (request === null) return null;
       const frozen = await ports.ledger.explanationOf(id);
-      return explainRequest({ request, frozen, people: ports.people });
+      const freezes = await ports.freezes.active();
+      return explainRequest({ request, frozen, people: ports.people, freezes });
     },
     deliveriesOf: ports.deliveriesOf,
     list: (filter) => ports.ledger.list(filter),
     wait: (input) => ports.waiter.wait(input),
-    decide: (input) => decide(input, ports),
-    revoke: (input) => revoke(input, ports),
+    async decide(input) {
+      const outcome = await decide(input, ports);
+      return keep(outcome, refusedVote(input, outcome, ports.people));
+    },
+    async revoke(input) {
+      const outcome = await revoke(input, ports);
+      return keep(outcome, refusedRevocation(input, outcome, ports.people));
+    },
     cancel: (input) => cancel(input, ports),
     claim: (input) => claim(input, ports),
     recordOutcome: (input) => recordOutcome(input, ports),
-    settle: (input) => settle(input, ports),
+    async settle(input) {
+      const outcome = await settle(input, ports);
+      return keep(outcome, refusedSettlement(input, outcome, ports.people));
+    },
   };
 }

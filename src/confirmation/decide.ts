@@ -1,7 +1,6 @@
-import type { NewAuditEvent } from '../audit/audit-event.ts';
 import { reasonRequired } from '../verdict.ts';
 import { attendInside } from './attend.ts';
-import { type ConfirmationRequest, type PersonRef, surfaceName } from './confirmation-request.ts';
+import { type PersonRef, surfaceName } from './confirmation-request.ts';
 import type { DecideInput, DecideOutcome } from './confirmation-service.ts';
 import { DeadlinePassed } from './deadline-passed.ts';
 import { actorOf, decided, subjectOf } from './decision-event.ts';
@@ -55,10 +54,7 @@ async function decideInside(
   }
 
   const person = people.byId(input.person);
-  const refuse = (code: VoteRefusal): DecideOutcome => {
-    transaction.record(refusedVote(input, request, person, code));
-    return { kind: 'refused', code, request };
-  };
+  const refuse = (code: VoteRefusal): DecideOutcome => ({ kind: 'refused', code, request });
   const standing = standingOf(input, { request, people, now: locked.now });
   if (standing.kind === 'refused') return refuse(standing.code);
   if (input.argsDigest !== null && input.argsDigest !== request.argsDigest) return refuse('args_changed');
@@ -108,18 +104,4 @@ async function decideInside(
   if (!after) throw new DeadlinePassed(request.id);
   if (after.status !== 'pending') transaction.record(decided(after, channel));
   return { kind: 'recorded', request: after, closed: closes };
-}
-
-function refusedVote(
-  input: DecideInput,
-  request: ConfirmationRequest,
-  person: { readonly name: string } | null,
-  code: string,
-): NewAuditEvent {
-  return {
-    kind: 'vote.refused',
-    ...subjectOf(request),
-    actor: { type: 'person', id: input.person, name: person?.name ?? input.person },
-    data: { person: input.person, verdict: input.verdict, code, channel: surfaceName(input.surface) },
-  };
 }

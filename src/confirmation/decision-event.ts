@@ -18,6 +18,7 @@ export function decided(request: ConfirmationRequest, channel: string | null): N
       at: decision.at.toISOString(),
       argsDigest: request.argsDigest,
       executeBy: request.status === 'approved' ? request.execution.executeBy.toISOString() : null,
+      ...(request.supersededBy === null ? {} : { supersededBy: request.supersededBy }),
     },
   };
 }

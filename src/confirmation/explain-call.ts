@@ -37,6 +37,7 @@ export function explainCall(input: {
       rule: null,
       people: [],
       quorum: null,
+      now: null,
     };
   const { policy } = answer;
   return explainRequest({
@@ -54,5 +55,6 @@ export function explainCall(input: {
     },
     frozen: freezeExplanation({ policy, trials, flagged, people }),
     people,
+    freezes: null,
   });
 }

@@ -1,6 +1,8 @@
+import { compileGlobs } from '../glob.ts';
 import { approvingVotesOf } from './approvals.ts';
-import type { ConfirmationRequest, PersonRef } from './confirmation-request.ts';
-import type { ExplainedPerson, ExplainedQuorum, Explanation, Obstacle } from './explanation.ts';
+import type { ConfirmationRequest, Execution, PersonRef } from './confirmation-request.ts';
+import type { ExplainedNow, ExplainedPerson, ExplainedQuorum, Explanation, Obstacle } from './explanation.ts';
+import type { Freeze } from './freeze.ts';
 import type { FrozenApprover } from './frozen-approver.ts';
 import type { FrozenExplanation } from './frozen-explanation.ts';
 import type { PersonDirectory } from './person-directory.ts';
@@ -9,14 +11,17 @@ import { escalatedSeatsOf, isAwayThroughout } from './seats.ts';
 /**
  * Why a request was made and who could approve it, from what was frozen into it and what has been recorded since. A
  * changed configuration changes nothing of it, but that people who have left are marked while the request is open.
+ * What stops the call at the moment stands apart, in `now`.
  */
 export function explainRequest(input: {
   readonly request: ExplainableRequest;
   /** Null for a request from before this was kept. */
   readonly frozen: FrozenExplanation | null;
   readonly people: PersonDirectory;
+  /** Those that have not ended; null for a call that is only thought of. */
+  readonly freezes: readonly Freeze[] | null;
 }): Explanation {
-  const { request, frozen } = input;
+  const { request, frozen, freezes } = input;
   return {
     call: {
       tool: request.tool,
@@ -31,6 +36,7 @@ export function explainRequest(input: {
     rule: request.policy,
     people: explainedPeople(input),
     quorum: explainedQuorum(request),
+    now: freezes && explainedNow(request, freezes),
   };
 }
 
@@ -48,7 +54,31 @@ export type ExplainableRequest = Pick<
   | 'decideBy'
   | 'escalatedAt'
   | 'delegatedSeats'
-> & { readonly requester: PersonRef | null };
+> & {
+  readonly requester: PersonRef | null;
+  readonly execution?: Execution;
+};
+
+function explainedNow(request: ExplainableRequest, active: readonly Freeze[]): ExplainedNow {
+  const { execution } = request;
+  const isUnused = request.status === 'approved' && execution?.status === 'unclaimed';
+  return {
+    freezes: active
+      .filter(({ tools }) => compileGlobs(tools)(request.tool))
+      .map(({ id, tools, reason, startedAt, startedBy }) => ({
+        id,
+        tools,
+        reason,
+        startedAt: startedAt.toISOString(),
+        startedBy: refOf(startedBy),
+        holdsRequest: request.status === 'pending' || isUnused,
+      })),
+    coolingOffUntil:
+      execution?.status === 'unclaimed' && execution.coolingOff
+        ? execution.executableFrom.toISOString()
+        : null,
+  };
+}
 
 function explainedPeople({
   request,
@@ -59,7 +89,7 @@ function explainedPeople({
   const seats = new Map<string, FrozenApprover>(approvers.map((seat) => [seat.id, seat]));
   const life = { from: request.createdAt, until: request.decideBy };
   const notEscalated = request.escalatedAt === null ? (['not_escalated'] as const) : [];
-  const hasLeft = (id: string) => request.status === 'pending' && people.byId(id)?.active === false;
+  const hasLeft = (id: string) => request.status === 'pending' && people.byId(id)?.active !== true;
 
   /** What holds for a person whatever seat they sit in. */
   const conflictsOf = (id: string, mayDecideOwn: boolean): Obstacle[] => [

@@ -27,7 +27,17 @@ export function explanationLines(explanation: Omit<Explanation, 'rule'>, locale:
     const missing = quorum.missing === 0 ? [] : [texts.missing(quorum.missing)];
     lines.push('', texts.clauses([texts.quorum(quorum.given, quorum.needed, by), ...missing]));
   }
-  return [...lines, texts.revision(explanation.configRevision)].map((line) => visibleText(line).text);
+  lines.push(...linesOfNow(explanation.now, texts), texts.revision(explanation.configRevision));
+  return lines.map((line) => visibleText(line).text);
+}
+
+function linesOfNow(now: Explanation['now'], texts: ExplanationTexts): readonly string[] {
+  if (now === null) return [];
+  const { freezes, coolingOffUntil } = now;
+  return [
+    ...freezes.map((freeze) => texts.heldByFreeze(freeze, named(freeze.startedBy))),
+    ...(coolingOffUntil === null ? [] : [texts.coolingOff(coolingOffUntil)]),
+  ];
 }
 
 function answerLine({ answer }: Pick<Explanation, 'answer'>, texts: ExplanationTexts): string {

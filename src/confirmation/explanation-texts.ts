@@ -1,5 +1,5 @@
 import type { Locale } from '../locale.ts';
-import type { Obstacle } from './explanation.ts';
+import type { ExplainedFreeze, Obstacle } from './explanation.ts';
 
 /** The words of an explanation. Names and texts of rules stand between them as they are. */
 export interface ExplanationTexts {
@@ -31,6 +31,8 @@ export interface ExplanationTexts {
   readonly delegateNot: (name: string, why: string) => string;
   readonly quorum: (given: number, needed: number, by: string | null) => string;
   readonly missing: (count: number) => string;
+  readonly heldByFreeze: (freeze: ExplainedFreeze, by: string) => string;
+  readonly coolingOff: (until: string) => string;
   readonly revision: (revision: string) => string;
   readonly list: (items: readonly string[]) => string;
   readonly clauses: (parts: readonly string[]) => string;
@@ -77,6 +79,9 @@ export const EXPLANATION_TEXTS: Readonly<Record<Locale, ExplanationTexts>> = {
     delegateNot: (name, why) => `代理人 ${name} 不能代理：${why}`,
     quorum: (given, needed, by) => `票数：${given}/${needed}${by === null ? '' : `（${by}）`}`,
     missing: (count) => `还需 ${count} 人`,
+    heldByFreeze: ({ tools, reason, startedAt, holdsRequest }, by) =>
+      `${holdsRequest ? '已冻结，暂不执行' : '此工具已冻结（这份请求已结束，不受影响）'}：${by} 自 ${startedAt} 冻结 ${tools.join('、')}，原因：“${reason}”`,
+    coolingOff: (until) => `冷静期至 ${until}：在此之前不会执行，审批人可以撤回批准`,
     revision: (revision) => `配置版本：${revision}`,
     list: (items) => items.join('、'),
     clauses: (parts) => parts.join('；'),
@@ -123,6 +128,10 @@ export const EXPLANATION_TEXTS: Readonly<Record<Locale, ExplanationTexts>> = {
     delegateNot: (name, why) => `the delegate ${name} cannot stand in: ${why}`,
     quorum: (given, needed, by) => `Approvals: ${given}/${needed}${by === null ? '' : ` (${by})`}`,
     missing: (count) => `${count} more needed`,
+    heldByFreeze: ({ tools, reason, startedAt, holdsRequest }, by) =>
+      `${holdsRequest ? 'Frozen, so it does not run' : 'The tool is frozen (this request is over, and not touched)'}: ${by} froze ${tools.join(', ')} at ${startedAt}: “${reason}”`,
+    coolingOff: (until) =>
+      `Cooling off until ${until}: it does not run before then, and an approver may revoke the approval`,
     revision: (revision) => `Configuration: ${revision}`,
     list: (items) => items.join(', '),
     clauses: (parts) => parts.join('; '),

@@ -26,6 +26,25 @@ export interface Explanation {
   readonly rule: FrozenPolicy | null;
   readonly people: readonly ExplainedPerson[];
   readonly quorum: ExplainedQuorum | null;
+  /** What stops the call at this moment beside the rule; null for a call that is only thought of. */
+  readonly now: ExplainedNow | null;
+}
+
+export interface ExplainedNow {
+  /** Every freeze that covers the tool and has not ended, the oldest first. */
+  readonly freezes: readonly ExplainedFreeze[];
+  /** ISO time until when an approved call waits for somebody to revoke it; null where no cool-off runs. */
+  readonly coolingOffUntil: string | null;
+}
+
+export interface ExplainedFreeze {
+  readonly id: string;
+  readonly tools: readonly string[];
+  readonly reason: string;
+  readonly startedAt: string;
+  readonly startedBy: ExplainedName;
+  /** False for a request that is closed, or has run: it is only the tool that is held. */
+  readonly holdsRequest: boolean;
 }
 
 export type ExplainedAnswer =

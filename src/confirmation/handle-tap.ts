@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
-import type { AuditRecorder } from '../audit/audit-event.ts';
 import { boundedCall } from '../channel/bounded-call.ts';
 import type { Notice } from '../channel/card.ts';
 import type { Channel } from '../channel/channel.ts';
 import { cutText } from '../channel/cut-text.ts';
-import type { CallbackReply, TapEvent } from '../channel/inbound-event.ts';
+import { type CallbackReply, isSettleAction, type TapEvent } from '../channel/inbound-event.ts';
 import type { Clock } from '../clock.ts';
+import type { Locale } from '../locale.ts';
 import type { Verdict } from '../verdict.ts';
 import { ActorDirectory } from './actor-directory.ts';
 import { type ArgumentMask, MASK_BY_SHAPE, maskArguments } from './argument-mask.ts';
@@ -14,9 +14,11 @@ import { CARD_TEXTS } from './card-texts.ts';
 import type { ConfirmationRequest } from './confirmation-request.ts';
 import type { ConfirmationService } from './confirmation-service.ts';
 import { NOTICES, noticeOf, REASON_DIALOG } from './notices.ts';
+import type { RefusalRecorder } from './refused-attempt.ts';
 import { resolveVoter } from './resolve-voter.ts';
 import { revokeNoticeOf } from './revoke-notices.ts';
 import type { Roster, RosterPerson } from './roster.ts';
+import { settleTapped } from './settle-tap.ts';
 import { matchTap, type TapDeliveries, type TapMatch } from './tap-delivery.ts';
 import {
   mismatchRefusal,
@@ -33,10 +35,10 @@ export interface TapHandler {
 }
 
 export interface TapHandlerPorts {
-  readonly confirmations: Pick<ConfirmationService, 'decide' | 'revoke'>;
+  readonly confirmations: Pick<ConfirmationService, 'decide' | 'revoke' | 'settle'>;
   readonly deliveries: TapDeliveries;
   readonly roster: Pick<Roster, 'personOf' | 'isResolvable'>;
-  readonly audit: AuditRecorder;
+  readonly refusals: RefusalRecorder;
   readonly clock: Clock;
   readonly logger: Logger;
   /** IANA name, for the times in notices. */
@@ -85,7 +87,7 @@ async function answerTap(
   const match = await matchTap({ channel, event, deliveries: ports.deliveries });
   const { delivery } = match;
   const refuse = async (refusal: TapRefusal, { person }: Voter): Promise<CallbackReply> => {
-    await ports.audit.record(refusedTap({ refusal, channel, event, delivery, person }));
+    await ports.refusals.record(refusedTap({ refusal, channel, event, delivery, person }));
     return told(refusal.notice);
   };
 
@@ -100,6 +102,15 @@ async function answerTap(
   if (voter.kind === 'refused') return refuse(voter.refusal, voter);
   const tapped = { channel, event, match, person: voter.person };
   if (event.action === 'revoke') return revokeTapped(ports, tapped);
+  if (isSettleAction(event.action)) {
+    return settleTapped(ports, {
+      ...tapped,
+      id: match.delivery.confirmationId,
+      status: event.action,
+      detail: wordsOf(event),
+      recapOf,
+    });
+  }
   if (event.action === 'approve' && !match.delivery.decisiveShown)
     return refuse(TAP_REFUSALS.decisiveNotShown, voter);
   return vote(ports, event.action, tapped);
@@ -137,7 +148,7 @@ async function vote(
     id: delivery.confirmationId,
     person: person.id,
     verdict,
-    reason: event.reason?.trim() ? bounded(event.reason.trim()) : null,
+    reason: wordsOf(event),
     // The card that was tapped is this request's own, and a request's arguments never change.
     argsDigest: null,
     surface: { kind: 'channel', id: channel.id, seen },
@@ -148,21 +159,25 @@ async function vote(
   }
   return {
     kind: 'ask-reason',
-    verdict,
+    action: verdict,
     confirmation: delivery.confirmationId,
     token: event.token,
     ...REASON_DIALOG[verdict],
-    recap: recapOf(outcome.request, channel, ports.mask),
+    recap: recapOf(outcome.request, ports.mask),
     failure: NOTICES.reasonNotAsked,
   };
 }
 
 /** What decides, and the code by which two people see that they mean the same request. */
-function recapOf(
+const recapOf = (
   request: ConfirmationRequest,
-  { locale }: Channel,
   mask: ArgumentMask = MASK_BY_SHAPE,
-): readonly string[] {
+): Readonly<Record<Locale, readonly string[]>> => ({
+  'zh-CN': recapIn(request, 'zh-CN', mask),
+  'en-US': recapIn(request, 'en-US', mask),
+});
+
+function recapIn(request: ConfirmationRequest, locale: Locale, mask: ArgumentMask): readonly string[] {
   const texts = CARD_TEXTS[locale];
   const shown = maskArguments(request.args, request.decisiveFields, mask);
   const { lines } = cardLines(shown, request.decisiveFields, texts);
@@ -174,6 +189,7 @@ function recapOf(
 }
 
 /** Cut on a character, without a mark: it goes on the record as the person's own words. */
-const bounded = (reason: string): string => cutText(reason, LONGEST_REASON).text;
+const wordsOf = ({ reason }: TapEvent): string | null =>
+  reason?.trim() ? cutText(reason.trim(), LONGEST_REASON).text : null;
 
 const told = (notice: Notice): CallbackReply => ({ kind: 'notice', notice });

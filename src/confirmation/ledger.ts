@@ -1,7 +1,7 @@
 import type { NewAuditEvent } from '../audit/audit-event.ts';
 import type { ChannelAddress } from '../channel/channel.ts';
 import type { ReminderKind } from '../channel/reminder-outbox.ts';
-import type { ChannelId, ConfirmationId, PersonId } from '../ids.ts';
+import type { AgentId, ChannelId, ConfirmationId, PersonId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import type { Verdict } from '../verdict.ts';
 import type {
@@ -10,6 +10,7 @@ import type {
   Decision,
   PersonRef,
   RequestFacts,
+  Rerun,
   Revocation,
 } from './confirmation-request.ts';
 import type { ConfirmationFilter, ConfirmationPage } from './confirmation-service.ts';
@@ -49,6 +50,8 @@ export interface DueConfirmations {
   readonly toUnknown: readonly ConfirmationId[];
   /** Unclaimed, and the cool-off that their cards still show is over. */
   readonly toOpen: readonly ConfirmationId[];
+  /** Of unknown outcome, and the time from which people may settle it has come since cards were drawn. */
+  readonly toSettle: readonly ConfirmationId[];
   /** Pending, with a delegate, a reminder or an escalation due. */
   readonly toAttend: readonly ConfirmationId[];
 }
@@ -61,6 +64,11 @@ export interface LedgerTransaction {
    * however early it was asked for.
    */
   lock(id: ConfirmationId): Promise<LockedRequest | null>;
+  /**
+   * The open requests of an outside agent's call, those whose arguments were changed among them, locked like by
+   * `lock`. Whoever else asks about the same call waits until this transaction ends. Before any other request is locked.
+   */
+  lockSameCall(call: SameCall): Promise<readonly LockedRequest[]>;
   /** Stores a pending request with its deliveries; null where this Idempotency-Key already has one. */
   insert(request: NewConfirmation): Promise<ConfirmationRequest | null>;
   /**
@@ -84,8 +92,18 @@ export interface LedgerTransaction {
   claim(id: ConfirmationId, argsDigest: string): Promise<ClaimedGrant | null>;
   /** Notes that the cool-off is over. Null, and nothing changed, unless the grant is unclaimed and its time has come. */
   endCoolOff(id: ConfirmationId): Promise<ConfirmationRequest | null>;
-  /** Moves the execution on; null, and nothing changed, unless it is in `from` now. */
+  /**
+   * Moves the execution on; null, and nothing changed, unless it is in `from` now. One of unknown outcome that is being
+   * run again stays as it is. A request that runs another again and ends unused, or fails, gives the outcome back to
+   * that one, in the same transaction and with an event; `close` does the same.
+   */
   moveExecution(id: ConfirmationId, move: ExecutionMove): Promise<ConfirmationRequest | null>;
+  /** Notes that people may settle it now. Null, and nothing changed, unless unknown and its time has come. */
+  openSettlement(id: ConfirmationId): Promise<ConfirmationRequest | null>;
+  /** Hands an unknown outcome to the request that runs its call again. Null, and nothing changed, where it is handed on already. */
+  rerun(id: ConfirmationId, rerun: Rerun): Promise<ConfirmationRequest | null>;
+  /** As the ledger's own, inside the transaction. */
+  explanationOf(id: ConfirmationId): Promise<FrozenExplanation | null>;
   /** Whether no card of the request stands, or may stand, in any chat; none can be sent before this ends. */
   reachedNobody(id: ConfirmationId): Promise<boolean>;
   /** Puts an event on the record: all of a transaction are written together, right before it commits. */
@@ -105,6 +123,8 @@ export interface LockedRequest {
   readonly now: Date;
   /** Of an approved request: before `executableFrom`, or at or after `executeBy`. */
   readonly window: 'before' | 'open' | 'over' | 'none';
+  /** Of an unknown outcome: how long until a person may settle it, by the database clock; else 0. */
+  readonly settleInMs: number;
   /** How long until `executableFrom`, by the database clock; 0 once it has come, or where there is no grant. */
   readonly opensInMs: number;
   readonly toolWrites: boolean;
@@ -122,6 +142,15 @@ export type NewConfirmation = Omit<RequestFacts, 'createdAt' | 'decideBy'> & {
   readonly explanation: FrozenExplanation;
   readonly deliveries: ReadonlyMap<ChannelId, ChannelAddress>;
 };
+
+/** What makes two questions of an outside agent the same call: see `docs/decisions/0014`. */
+export interface SameCall {
+  readonly apiKeyId: string;
+  readonly agent: AgentId;
+  readonly session: string;
+  readonly callId: string;
+  readonly tool: string;
+}
 
 export interface NewVote {
   readonly confirmationId: ConfirmationId;
@@ -142,7 +171,10 @@ export interface TakenSteps {
   readonly next: Date | null;
 }
 
-export type NewDecision = Pick<Decision, 'status' | 'by' | 'reason' | 'code'>;
+export type NewDecision = Pick<Decision, 'status' | 'by' | 'reason' | 'code'> & {
+  /** Where it is closed in favour of another request. */
+  readonly supersededBy?: ConfirmationId | null;
+};
 
 export type ExecutionMove = {
   readonly from: 'unclaimed' | 'claimed' | 'unknown';
@@ -150,8 +182,14 @@ export type ExecutionMove = {
 } & (
   | {
       readonly to: 'succeeded' | 'failed' | 'unknown';
-      readonly source: 'executor' | 'agent' | 'settlement' | 'timeout';
+      readonly source: 'executor' | 'agent' | 'timeout';
     }
+  | { readonly to: 'succeeded' | 'failed'; readonly source: 'settlement'; readonly by: PersonRef }
   | { readonly to: 'lapsed'; readonly source: null }
-  | ({ readonly to: 'revoked'; readonly source: null } & Revocation)
+  | ({
+      readonly to: 'revoked';
+      readonly source: null;
+      /** The request in whose favour it is revoked. */
+      readonly supersededBy?: ConfirmationId | null;
+    } & Revocation)
 );

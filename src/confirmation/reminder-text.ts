@@ -6,6 +6,7 @@ import { approvalsOf } from './approvals.ts';
 import { type CardOfInput, cardOf } from './card-of.ts';
 import type { PersonRef } from './confirmation-request.ts';
 import { escalatedSeatsOf } from './seats.ts';
+import { settleActions } from './unknown-facts.ts';
 import { zonedTime } from './zoned-time.ts';
 
 interface ReminderFacts {
@@ -18,6 +19,7 @@ interface ReminderFacts {
 interface ReminderTexts {
   readonly reminder: (facts: ReminderFacts) => string;
   readonly escalation: (facts: ReminderFacts, names: readonly string[]) => string;
+  readonly unknown: (title: string, code: string) => string;
 }
 
 const TEXTS: Readonly<Record<Locale, ReminderTexts>> = {
@@ -26,21 +28,29 @@ const TEXTS: Readonly<Record<Locale, ReminderTexts>> = {
       `提醒：仍在等待审批（${progress}）。${title}。截止时间 ${deadline}，核对码 ${code}。请在上方卡片中处理。`,
     escalation: ({ title, progress, deadline, code }, names) =>
       `已升级，增加审批人：${names.join('、')}（${progress}，所需人数不变）。${title}。截止时间 ${deadline}，核对码 ${code}。请在上方卡片中处理。`,
+    unknown: (title, code) =>
+      `需要人工核实：没有人知道这次调用是否已经生效。${title}，核对码 ${code}。请查清楚后在上方卡片中登记。`,
   },
   'en-US': {
     reminder: ({ title, progress, deadline, code }) =>
       `Reminder: still waiting for approval (${progress}). ${title}. Decide by ${deadline}, verification code ${code}. Please use the card above.`,
     escalation: ({ title, progress, deadline, code }, names) =>
       `Escalated, now also asked: ${names.join(', ')} (${progress}, as many approvals as before). ${title}. Decide by ${deadline}, verification code ${code}. Please use the card above.`,
+    unknown: (title, code) =>
+      `Somebody has to look: nobody knows whether this call took effect. ${title}, verification code ${code}. Please find out, then say so on the card above.`,
   },
 };
 
 /** In UTF-16 units. */
 const LONGEST_NAMES = 300;
 
-/** What a note under a card says; null once the request is closed, because then nobody has to be reminded. */
+/** What a note under a card says; null once nobody has to be reminded: the request is closed, its outcome known. */
 export function reminderText(input: CardOfInput & { readonly kind: ReminderKind }): string | null {
   const { request, locale, timeZone, kind } = input;
+  if (kind === 'unknown') {
+    const open = settleActions(request, locale) !== null;
+    return open ? TEXTS[locale].unknown(cardOf(input).title, request.verificationCode) : null;
+  }
   if (request.status !== 'pending') return null;
   const facts: ReminderFacts = {
     title: cardOf(input).title,

@@ -2,13 +2,10 @@ import type { ChannelAddress } from '../channel/channel.ts';
 import { CountersignError } from '../errors.ts';
 import type { HookContext } from '../hook/hook-context.ts';
 import { type ChannelId, type ConfirmationId, channelId, newConfirmationId, type PersonId } from '../ids.ts';
-import type { JsonObject } from '../json.ts';
 import { type ArgumentMask, MASK_BY_SHAPE } from './argument-mask.ts';
-import { attainableApprovals } from './attainable-quorum.ts';
-import { attendInside } from './attend.ts';
+import { askPeopleInside } from './ask-people.ts';
 import { cancel } from './cancel.ts';
-import type { ConfirmationRequest, DecisiveField, PersonRef } from './confirmation-request.ts';
-import { subjectOf } from './decision-event.ts';
+import type { DecisiveField, PersonRef } from './confirmation-request.ts';
 import { digestOf, verificationCodeOf } from './digest.ts';
 import { freezeApprover, freezePolicy } from './freeze-rule.ts';
 import { freezeExplanation } from './frozen-explanation.ts';
@@ -16,12 +13,11 @@ import type { ConfirmationGate, GateAnswer, GatedCall } from './gate.ts';
 import { type GateControls, stoppedBy } from './gate-controls.ts';
 import { pointerOf, valueAt } from './json-pointer.ts';
 import type { ConfirmationLedger, LedgerTransaction, NewConfirmation } from './ledger.ts';
-import { isAnythingAhead } from './next-step.ts';
 import type { PersonDirectory } from './person-directory.ts';
 import type { DecidingPolicy, PolicyEvaluator } from './policy-evaluator.ts';
 import type { PolicyTrial } from './policy-trial.ts';
+import { closeOutdated, lockOutdated, sameCallOf } from './supersede.ts';
 import type { ToolFacts } from './tool-facts.ts';
-import { closeUndeliverableInside } from './undeliverable.ts';
 
 export interface GatePorts {
   readonly organization: string;
@@ -55,8 +51,7 @@ export const createConfirmationGate = (ports: GatePorts): ConfirmationGate => ({
       flagged: context.metadata.requiresConfirmation || call.confirmationForAll,
     };
     const match = ports.policies.evaluate(question);
-    if (match.kind === 'none')
-      return stopped(context, await ports.ledger.controls()) ?? { kind: 'not-needed' };
+    if (match.kind === 'none') return notAsked(context, ports);
     if (match.kind === 'failed') {
       return { kind: 'denied', code: 'policy_error', message: policyError(match), confirmationId: null };
     }
@@ -81,6 +76,21 @@ export const createConfirmationGate = (ports: GatePorts): ConfirmationGate => ({
   },
 });
 
+/** The arguments that the agent asked about before must not run beside those that need nobody's confirmation. */
+async function notAsked(context: HookContext, ports: GatePorts): Promise<GateAnswer> {
+  const stop = stopped(context, await ports.ledger.controls());
+  if (stop !== null) return stop;
+  const call = sameCallOf(context);
+  if (call !== null) {
+    const argsDigest = digestOf(callOf(context, ports));
+    await ports.ledger.transact(async (transaction) => {
+      const outdated = await lockOutdated(transaction, call, argsDigest);
+      await closeOutdated(transaction, outdated, { call, successor: null });
+    });
+  }
+  return { kind: 'not-needed' };
+}
+
 interface Stored {
   readonly answer: GateAnswer;
   readonly created: ConfirmationId;
@@ -97,28 +107,23 @@ async function store(
   const controls = await transaction.lockControls();
   const denial = stopped(context, controls);
   if (denial?.code === 'read_only') return denial;
-  const { policy } = facts;
-  const request = await transaction.insert(facts);
-  if (!request) return null;
-
-  transaction.record({
-    kind: 'confirmation.requested',
-    ...subjectOf(request),
-    actor: { type: 'agent', id: request.agent, name: request.agent },
-    data: requestedData(request, facts),
-  });
-  const attainable = attainableApprovals(request, ports.people);
-  if (attainable.people < policy.quorum) {
-    const reason = `${attainable.people} of the approvers could decide this, and the policy ${policy.id} asks for ${policy.quorum}.${attainable.explanation}`;
-    await closeUndeliverableInside(transaction, { id: request.id, reason });
+  const call = sameCallOf(context);
+  const outdated = call === null ? [] : await lockOutdated(transaction, call, facts.argsDigest);
+  const asked = await askPeopleInside(
+    transaction,
+    { ...facts, supersedes: outdated.at(-1)?.request.id ?? null },
+    { actor: { type: 'agent', id: facts.agent, name: facts.agent }, people: ports.people },
+  );
+  if (asked === null) return null;
+  const { request } = asked;
+  if (call !== null) await closeOutdated(transaction, outdated, { call, successor: request.id });
+  if (asked.undeliverable) {
     const message = 'Nobody could be asked: too few people may decide this call. It was not executed.';
     return {
       answer: { kind: 'denied', code: 'undeliverable', message, confirmationId: request.id },
       created: request.id,
     };
   }
-  if (isAnythingAhead(request, request.createdAt))
-    await attendInside(transaction, request, request.createdAt);
   signal.throwIfAborted();
   return { answer: { kind: 'pending', confirmationId: request.id }, created: request.id };
 }
@@ -149,12 +154,7 @@ function newConfirmation(
 ): Omit<NewConfirmation, 'explanation'> {
   const { ask } = context.metadata;
   const id = newConfirmationId();
-  const call = {
-    organization: ports.organization,
-    tool: context.toolName,
-    toolVersion: context.metadata.toolVersion,
-    args: context.toolArgs,
-  };
+  const call = callOf(context, ports);
   const argsDigest = digestOf(call);
   return {
     ...call,
@@ -164,6 +164,7 @@ function newConfirmation(
     decisiveFields: decisiveFieldsOf(context, ports.toolFacts, ports.mask),
     toolTimeoutMs: ports.toolFacts.timeoutMsOf(context.toolName),
     toolWrites: context.metadata.writes,
+    toolIdempotent: ports.toolFacts.isIdempotent(context.toolName),
     connector: context.metadata.connector,
     summary: ask?.summary ?? null,
     metadata: ask?.metadata ?? {},
@@ -176,6 +177,7 @@ function newConfirmation(
     runId: context.runId,
     parentRunId: context.metadata.parentRunId,
     invocationId: context.metadata.invocationId,
+    supersedes: null,
     apiKeyId: ask?.apiKeyId ?? null,
     idempotencyKey: ask?.idempotencyKey ?? null,
     bodyDigest: ask?.bodyDigest ?? null,
@@ -184,6 +186,14 @@ function newConfirmation(
     deliveries: new Map(policy.channels.map((channel) => [channel, addressOf(channel, ports)])),
   };
 }
+
+/** What the digest binds. */
+const callOf = (context: HookContext, { organization }: Pick<GatePorts, 'organization'>) => ({
+  organization,
+  tool: context.toolName,
+  toolVersion: context.metadata.toolVersion,
+  args: context.toolArgs,
+});
 
 /** The same Idempotency-Key came at the same moment, and the other one was first. */
 async function repeated(context: HookContext, ports: GatePorts): Promise<GateAnswer> {
@@ -252,24 +262,6 @@ const USUALLY_DECISIVE: readonly DecisiveField[] = [
   { role: 'currency', pointer: '/currency' },
   { role: 'payee', pointer: '/payee' },
 ];
-
-const requestedData = (request: ConfirmationRequest, facts: NewConfirmation): JsonObject => ({
-  tool: request.tool,
-  toolVersion: request.toolVersion,
-  argsDigest: request.argsDigest,
-  verificationCode: request.verificationCode,
-  person: request.requester.id,
-  requesterNamedByAgent: request.requesterNamedByAgent,
-  agentOwner: request.agentOwner,
-  session: request.session,
-  callId: request.callId,
-  apiKey: request.apiKeyId,
-  parentRun: request.parentRunId,
-  policy: { ...request.policy },
-  approvers: request.approvers.map((approver) => approver.id),
-  channels: [...facts.deliveries.keys()],
-  decideBy: request.decideBy.toISOString(),
-});
 
 function policyError(match: { readonly message: string; readonly argument: string | null }): string {
   const where = match.argument === null ? '' : ` The argument at fault is ${match.argument}.`;

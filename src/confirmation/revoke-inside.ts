@@ -1,4 +1,5 @@
 import type { AuditActor } from '../audit/audit-event.ts';
+import type { ConfirmationId } from '../ids.ts';
 import type { ConfirmationRequest, Revocation } from './confirmation-request.ts';
 import { subjectOf } from './decision-event.ts';
 import type { LedgerTransaction } from './ledger.ts';
@@ -15,13 +16,16 @@ export async function revokeInside(
     readonly actor: AuditActor;
     /** Where a person did it: the channel's id, or `api`; null otherwise. */
     readonly channel: string | null;
+    /** The request in whose favour it is. */
+    readonly supersededBy?: ConfirmationId | null;
   },
 ): Promise<ConfirmationRequest> {
-  const { revocation, actor, channel } = input;
+  const { revocation, actor, channel, supersededBy = null } = input;
   const revoked = await transaction.moveExecution(request.id, {
     from: 'unclaimed',
     to: 'revoked',
     source: null,
+    supersededBy,
     ...revocation,
   });
   if (!revoked) return request;
@@ -35,6 +39,7 @@ export async function revokeInside(
       reason: revocation.reason,
       channel,
       argsDigest: request.argsDigest,
+      ...(supersededBy === null ? {} : { supersededBy }),
     },
   });
   return revoked;

@@ -1,8 +1,8 @@
 import { lapseInside } from './claim.ts';
-import { type ConfirmationRequest, surfaceName } from './confirmation-request.ts';
+import { surfaceName } from './confirmation-request.ts';
 import type { RevokeInput, RevokeOutcome } from './confirmation-service.ts';
-import { actorOf, subjectOf } from './decision-event.ts';
-import type { ConfirmationLedger, LedgerTransaction } from './ledger.ts';
+import { actorOf } from './decision-event.ts';
+import type { ConfirmationLedger } from './ledger.ts';
 import type { PersonDirectory } from './person-directory.ts';
 import { revokeInside } from './revoke-inside.ts';
 import { standingOf } from './rights.ts';
@@ -12,7 +12,7 @@ type RefusalCode = Extract<RevokeOutcome, { kind: 'refused' }>['code'];
 /**
  * One approver takes an approval back: during the cool-off, and after it until somebody claims. The request's lock
  * orders it against every claim, so exactly one of the two happens. Whoever may reject may revoke: it only stops.
- * Repeating it changes nothing; every refusal is on the record.
+ * Repeating it changes nothing.
  */
 export function revoke(
   input: RevokeInput,
@@ -22,10 +22,11 @@ export function revoke(
     const locked = await transaction.lock(input.id);
     if (!locked) return { kind: 'not-found' };
     const { request } = locked;
-    const refuse = (code: RefusalCode, as = request): RevokeOutcome => {
-      recordRefusal(transaction, input, as, { code, name: person?.name ?? input.person });
-      return { kind: 'refused', code, request: as };
-    };
+    const refuse = (code: RefusalCode, as = request): RevokeOutcome => ({
+      kind: 'refused',
+      code,
+      request: as,
+    });
 
     const person = ports.people.byId(input.person);
     const standing = standingOf(
@@ -56,25 +57,5 @@ export function revoke(
       channel: surfaceName(input.surface),
     });
     return { kind: 'revoked', request: revoked };
-  });
-}
-
-function recordRefusal(
-  transaction: LedgerTransaction,
-  input: RevokeInput,
-  request: ConfirmationRequest,
-  { code, name }: { readonly code: RefusalCode; readonly name: string },
-): void {
-  transaction.record({
-    kind: 'grant.refused',
-    ...subjectOf(request),
-    actor: { type: 'person', id: input.person, name },
-    data: {
-      code,
-      detail: 'revoke',
-      person: input.person,
-      channel: surfaceName(input.surface),
-      argsDigest: request.argsDigest,
-    },
   });
 }

@@ -6,13 +6,15 @@ import { lapseInside } from './claim.ts';
 import { subjectOf } from './decision-event.ts';
 import { expireInside } from './expire.ts';
 import type { ConfirmationLedger } from './ledger.ts';
+import { askWhatBecame } from './outcome.ts';
 
 const SWEEP_INTERVAL_MS = 500;
 const BATCH = 200;
 
 /**
  * Brings to its end what time has overtaken: pending requests past their deadline, grants nobody used, claims whose
- * outcome nobody reported, cool-offs that cards still show. Any number of replicas may sweep at once; each row is locked and checked again.
+ * outcome nobody reported, cool-offs that cards still show, outcomes that people may settle by now. Any number of
+ * replicas may sweep at once; each row is locked and checked again.
  */
 export class Sweeper {
   readonly #ledger: ConfirmationLedger;
@@ -60,6 +62,7 @@ export class Sweeper {
     await each(due.toLapse, (id) => this.#lapse(id));
     await each(due.toUnknown, (id) => this.#giveUpOnOutcome(id));
     await each(due.toOpen, (id) => this.#endCoolOff(id));
+    await each(due.toSettle, (id) => this.#openSettlement(id));
     return moved;
   }
 
@@ -102,6 +105,14 @@ export class Sweeper {
     });
   }
 
+  #openSettlement(id: ConfirmationId): Promise<void> {
+    return this.#ledger.transact(async (transaction) => {
+      if (!(await transaction.lock(id))) return;
+      const opened = await transaction.openSettlement(id);
+      if (opened) await askWhatBecame(transaction, opened);
+    });
+  }
+
   #giveUpOnOutcome(id: ConfirmationId): Promise<void> {
     return this.#ledger.transact(async (transaction) => {
       const locked = await transaction.lock(id);
@@ -120,6 +131,7 @@ export class Sweeper {
         actor: SYSTEM_ACTOR,
         data: { status: 'unknown', detail: null, argsDigest: request.argsDigest },
       });
+      await askWhatBecame(transaction, moved);
     });
   }
 }

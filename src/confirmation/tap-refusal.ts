@@ -1,9 +1,10 @@
-import { type NewAuditEvent, SYSTEM_ACTOR } from '../audit/audit-event.ts';
+import { SYSTEM_ACTOR } from '../audit/audit-event.ts';
 import type { Notice } from '../channel/card.ts';
 import type { Channel } from '../channel/channel.ts';
 import type { DeliveryOnRecord } from '../channel/delivery-on-record.ts';
-import type { TapEvent } from '../channel/inbound-event.ts';
+import { isSettleAction, type TapEvent } from '../channel/inbound-event.ts';
 import { NOTICES, REFUSALS } from './notices.ts';
+import { knownAs, type RefusedAttempt } from './refused-attempt.ts';
 import type { Roster, RosterPerson } from './roster.ts';
 import type { TapMismatch } from './tap-delivery.ts';
 
@@ -49,32 +50,49 @@ export function voterOf(roster: Pick<Roster, 'personOf'>, { actor }: TapEvent): 
   return { kind: 'refused', refusal: TAP_REFUSALS.inactivePerson, person: match.person };
 }
 
-/** The event of a refused tap: everything that the verified envelope said, and nothing that only a button claims. */
+/** A refused tap for the record: everything that the verified envelope said, and nothing that only a button claims. */
 export function refusedTap(input: {
   readonly refusal: TapRefusal;
   readonly channel: Channel;
   readonly event: TapEvent;
   readonly delivery: DeliveryOnRecord | null;
   readonly person: RosterPerson | null;
-}): NewAuditEvent {
+}): RefusedAttempt {
   const { refusal, channel, event, delivery, person } = input;
   const { actor, app, tenant, chat, messageId, action, eventId } = event;
+  const by = person === null ? null : ({ type: 'person', id: person.id, name: person.name } as const);
   return {
-    kind: refusal.kind,
-    confirmation: delivery?.confirmationId ?? null,
-    run: null,
-    actor: person === null ? SYSTEM_ACTOR : { type: 'person', id: person.id, name: person.name },
-    data: {
-      code: refusal.code,
-      channel: channel.id,
-      delivery: delivery?.id ?? null,
-      action,
-      app,
-      tenant,
-      chat,
-      messageId,
-      eventId,
-      account: { provider: actor.provider, tenant: actor.tenant, ids: { ...actor.ids }, isBot: actor.isBot },
+    event: {
+      kind: refusal.kind,
+      confirmation: delivery?.confirmationId ?? null,
+      run: null,
+      actor: by ?? SYSTEM_ACTOR,
+      data: {
+        code: refusal.code,
+        channel: channel.id,
+        delivery: delivery?.id ?? null,
+        action,
+        app,
+        tenant,
+        chat,
+        messageId,
+        eventId,
+        account: {
+          provider: actor.provider,
+          tenant: actor.tenant,
+          ids: { ...actor.ids },
+          isBot: actor.isBot,
+        },
+      },
     },
+    act: isSettleAction(action) ? 'settle' : action === 'revoke' ? 'revoke' : 'vote',
+    code: refusal.code,
+    who: by === null ? accountOf(actor) : knownAs(by),
+    surface: channel.id,
+    ...(refusal.kind === 'callback.refused' && { place: JSON.stringify([app, tenant, chat, messageId]) }),
   };
 }
+
+/** One account, in whatever order the platform gives its ids. */
+const accountOf = ({ provider, tenant, ids }: TapEvent['actor']): string =>
+  `account:${JSON.stringify([provider, tenant, ...Object.entries(ids).sort().flat()])}`;

@@ -6,6 +6,8 @@ export interface ToolFacts {
   versionOf(tool: string): string | null | undefined;
   /** Of a connector's tool, how long one attempt may take in milliseconds; null for an external tool. */
   timeoutMsOf(tool: string): number | null;
+  /** Whether running it again under the same `Idempotency-Key` is declared harmless; false for an external tool. */
+  isIdempotent(tool: string): boolean;
   /** The fields that the tool's configuration calls decisive; empty where it says nothing. */
   decisiveFieldsOf(tool: string): readonly DecisiveField[];
 }

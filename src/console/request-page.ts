@@ -2,7 +2,7 @@ import type { AuditEvent } from '../audit/audit-event.ts';
 import { type VisibleText, visibleText } from '../channel/visible-text.ts';
 import { type ArgumentMask, maskArguments } from '../confirmation/argument-mask.ts';
 import { argumentText } from '../confirmation/argument-text.ts';
-import { cardFacts, cardOutcome, freezeWarning } from '../confirmation/card-facts.ts';
+import { cardFacts, cardOutcome, cardReferences, freezeWarning } from '../confirmation/card-facts.ts';
 import { cardOf, cardStateOf } from '../confirmation/card-of.ts';
 import { CARD_TEXTS, type CardTexts } from '../confirmation/card-texts.ts';
 import type { ConfirmationRequest, PersonRef } from '../confirmation/confirmation-request.ts';
@@ -11,6 +11,8 @@ import type { Freeze } from '../confirmation/freeze.ts';
 import { leavesOf } from '../confirmation/json-pointer.ts';
 import { seatsOf } from '../confirmation/seats.ts';
 import { maskSecrets } from '../confirmation/secret-shapes.ts';
+import { rerunWarning } from '../confirmation/unknown-facts.ts';
+import { UNKNOWN_TEXTS } from '../confirmation/unknown-texts.ts';
 import { zonedTime } from '../confirmation/zoned-time.ts';
 import type { Locale } from '../locale.ts';
 import { CONSOLE_TEXTS, type ConsoleTexts } from './console-texts.ts';
@@ -35,19 +37,22 @@ export function requestPage(input: RequestPageInput): string {
   const { request, freeze, locale, timeZone } = input;
   const texts = CONSOLE_TEXTS[locale];
   const cardTexts = CARD_TEXTS[locale];
+  const style = { texts: cardTexts, locale, timeZone };
   const card = cardOf({ request, freeze, locale, timeZone, publicUrl: input.publicUrl, mask: input.mask });
+  const shown = maskArguments(request.args, request.decisiveFields, input.mask);
   const time = (at: Date) => html`<time datetime="${at.toISOString()}">${zonedTime(at, timeZone)}</time>`;
   return page(
     { locale, path: input.path, title: card.title, signedInAs: visibleText(input.viewer.name).text },
     html`<section>
 <h1 class="${cardStateOf(request)}">${card.title}</h1>
 <p class="code" title="${cardTexts.facts.code}">${request.verificationCode}</p>
-${freeze !== null && html`<p class="warning">${freezeWarning(freeze, { texts: cardTexts, timeZone })}</p>`}
+${freeze !== null && html`<p class="warning">${freezeWarning(freeze, style)}</p>`}
 ${
   request.requesterNamedByAgent &&
   html`<p class="warning">${cardTexts.warnings.requesterNamedByAgent(visibleText(request.requester.name).text)}</p>`
 }
-${request.summary !== null && html`<p>${cardTexts.agentSays(visibleText(maskArguments(request.args, request.decisiveFields, input.mask).maskText(request.summary)).text)}</p>`}
+${rerunWarning(request, locale) !== null && html`<p class="warning">${rerunWarning(request, locale)}</p>`}
+${request.summary !== null && html`<p>${cardTexts.agentSays}: “${visibleText(shown.maskText(request.summary)).text}”</p>`}
 ${request.status === 'pending' && html`<p class="soft">${texts.readOnly}</p>`}
 </section>
 ${section(texts.sections.arguments, argumentList(input, texts))}
@@ -55,7 +60,7 @@ ${section(
   texts.sections.facts,
   html`<dl>
 ${field(texts.fields.tool, visible(visibleText(request.tool), texts))}
-${cardFacts(request, { texts: cardTexts, timeZone }).map(({ label, value }) => field(label, value))}
+${[...cardFacts(request, style), ...cardReferences(request, style)].map(({ label, value }) => field(label, value))}
 ${field(texts.fields.owner, request.agentOwner ?? texts.empty)}
 ${field(texts.fields.approvers, people(seatsOf(request)))}
 ${field(texts.fields.created, time(request.createdAt))}
@@ -131,10 +136,10 @@ function outcomeList(
   const texts = CONSOLE_TEXTS[locale];
   const full = new Map<string, string | null>([
     [cardTexts.outcome.reason, request.decision.reason],
-    ...executionWords(request, cardTexts),
+    ...executionWords(request, cardTexts, locale),
   ]);
   return html`<dl>
-${cardOutcome(request, { texts: cardTexts, timeZone }).map(({ label, value }) => {
+${cardOutcome(request, { texts: cardTexts, locale, timeZone }).map(({ label, value }) => {
   const uncut = full.get(label);
   return field(label, uncut ? html`“${visible(visibleText(maskSecrets(uncut)), texts)}”` : value);
 })}
@@ -143,12 +148,19 @@ ${request.status === 'approved' && field(texts.fields.executeBy, time(request.ex
 }
 
 /** What was said of an execution, by the label under which the card shows a part of it. */
-function executionWords(request: ConfirmationRequest, { outcome }: CardTexts): [string, string | null][] {
+function executionWords(
+  request: ConfirmationRequest,
+  { outcome }: CardTexts,
+  locale: Locale,
+): [string, string | null][] {
   if (request.status !== 'approved' || !('detail' in request.execution)) return [];
   const { execution } = request;
-  return execution.status === 'revoked'
-    ? [[outcome.revokeReason, execution.reason]]
-    : [[outcome.detail, execution.detail]];
+  if (execution.status === 'revoked') return [[outcome.revokeReason, execution.reason]];
+  const rerun = execution.status === 'unknown' ? execution.rerun : null;
+  return [
+    [outcome.detail, execution.detail],
+    [UNKNOWN_TEXTS[locale].labels.rerunReason, rerun?.reason ?? null],
+  ];
 }
 
 function recordList({ record }: RequestPageInput, texts: ConsoleTexts, time: Time): Html {

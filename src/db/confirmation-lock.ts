@@ -34,6 +34,7 @@ export async function lockConfirmation(
       now: new Date(first.nowMs),
       window: first.window,
       opensInMs: first.opensInMs,
+      settleInMs: first.settleInMs,
       toolWrites: row.toolWrites,
       connector: row.connector,
     },
@@ -70,6 +71,8 @@ const readBehindLock = preparedPerConnection((connection) => {
         else 'over' end`,
       opensInMs: sql<number>`ceil(greatest(0, coalesce(
         extract(epoch from ${confirmations.executableFrom} - clock_timestamp()) * 1000, 0)))::float8`,
+      settleInMs: sql<number>`ceil(greatest(0, coalesce(
+        extract(epoch from ${confirmations.settleFrom} - clock_timestamp()) * 1000, 0)))::float8`,
       clockText: sql<string>`${CLOCK_TEXT(sql`clock_timestamp()`)}`,
       chainLength: chain.length,
       chainHead: chain.head,

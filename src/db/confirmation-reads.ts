@@ -79,12 +79,20 @@ export async function readDue(connection: Connection, limit: number): Promise<Du
       sql`${confirmations.executableFrom} <= clock_timestamp()`,
     ),
   );
+  const toSettle = await ids(
+    and(
+      eq(executionStatus, 'unknown'),
+      eq(confirmations.settleOpen, false),
+      sql`${confirmations.settleFrom} <= clock_timestamp()`,
+    ),
+  );
   const list = (rows: readonly { readonly id: string }[]) => rows.map((row) => row.id as ConfirmationId);
   return {
     toExpire: list(toExpire),
     toLapse: list(toLapse),
     toUnknown: list(toUnknown),
     toOpen: list(toOpen),
+    toSettle: list(toSettle),
     toAttend: list(toAttend),
   };
 }

@@ -7,6 +7,7 @@ import {
   type PersonRef,
   REVOCATION_DETAILS,
   type RequestFacts,
+  type Rerun,
   type Revocation,
 } from '../confirmation/confirmation-request.ts';
 import { frozenApprover } from '../confirmation/frozen-approver.ts';
@@ -44,6 +45,7 @@ export function confirmationOf(row: ConfirmationRow, voteRows: readonly VoteRow[
     remindedAt: row.remindedAt,
     escalatedAt: row.escalatedAt,
     delegatedSeats: row.delegatedSeats.map(personId),
+    supersededBy: row.supersededBy,
     version: row.version,
   };
   if (row.status === 'pending') return { ...shared, status: 'pending' };
@@ -78,6 +80,8 @@ function factsOf(row: ConfirmationRow): RequestFacts {
     runId: row.runId as RunId | null,
     parentRunId: row.parentRunId as RunId | null,
     invocationId: row.invocationId as InvocationId | null,
+    toolIdempotent: row.toolIdempotent,
+    supersedes: row.supersedes,
     apiKeyId: row.apiKeyId,
     policy: frozenPolicy.parse(row.policy),
     approvers: frozenApprovers.parse(row.approvers),
@@ -133,13 +137,24 @@ function executionOf(row: ConfirmationRow): Execution {
       return { status: 'claimed', at: present(row, 'claimedAt'), executeBy, sendBy: present(row, 'sendBy') };
     case 'succeeded':
     case 'failed':
-    case 'unknown':
       return {
         status: row.executionStatus,
         at: present(row, 'executionAt'),
         executeBy,
         detail: row.executionDetail,
         source: present(row, 'executionSource'),
+        settledBy: settledBy(row),
+      };
+    case 'unknown':
+      return {
+        status: 'unknown',
+        at: present(row, 'executionAt'),
+        executeBy,
+        detail: row.executionDetail,
+        source: present(row, 'executionSource'),
+        settleFrom: present(row, 'settleFrom'),
+        settleOpen: row.settleOpen,
+        rerun: rerunOf(row),
       };
     case 'lapsed':
       return { status: 'lapsed', at: present(row, 'executionAt'), executeBy, detail: row.executionDetail };
@@ -148,6 +163,17 @@ function executionOf(row: ConfirmationRow): Execution {
     case 'none':
       throw new Error(`Confirmation ${row.id} is approved without a grant`);
   }
+}
+
+const settledBy = (row: ConfirmationRow): PersonRef | null =>
+  row.settledById === null
+    ? null
+    : { id: personId(row.settledById), name: row.settledByName ?? row.settledById };
+
+function rerunOf(row: ConfirmationRow): Rerun | null {
+  const by = settledBy(row);
+  if (by === null || row.supersededBy === null) return null;
+  return { by, reason: row.rerunReason ?? '', confirmation: row.supersededBy };
 }
 
 function revocationOf(row: ConfirmationRow): Revocation {

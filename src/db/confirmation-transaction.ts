@@ -1,20 +1,24 @@
-import { and, eq, ne, type SQL, sql } from 'drizzle-orm';
+import { and, eq, isNull, ne, type SQL, sql } from 'drizzle-orm';
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import type { NewAuditEvent } from '../audit/audit-event.ts';
 import { chainOf } from '../audit/event-hash.ts';
 import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
-import type { LedgerTransaction, NewDecision } from '../confirmation/ledger.ts';
+import type { LedgerTransaction, LockedRequest, NewDecision } from '../confirmation/ledger.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { appendAuditEvents, type ChainEnd } from './audit-store.ts';
 import { insertConfirmation } from './confirmation-insert.ts';
 import { lockConfirmation } from './confirmation-lock.ts';
 import { type ConfirmationRow, confirmationOf } from './confirmation-row.ts';
 import type { Connection } from './database.ts';
-import { reachedNobody } from './delivery-store.ts';
+import { reachedNobody, wantVersion } from './delivery-store.ts';
+import { readExplanation } from './explanation-store.ts';
 import { readControls } from './gate-controls.ts';
+import { giveOutcomeBack } from './give-outcome-back.ts';
 import { changeHeld, type GuardedChange, type HeldRequest, NOW, STAMP } from './held-request.ts';
 import { insertReminders } from './reminder-store.ts';
+import { holdSameCall } from './same-call.ts';
 import { confirmations } from './schema/confirmations.ts';
+import { settleInvocation } from './settle-invocation.ts';
 
 /** What a process may still send after its claim; past it, it gives up (INVARIANTS: claim + 10 s). */
 const SEND_WITHIN = sql`interval '10 seconds'`;
@@ -25,6 +29,12 @@ const OVERDUE = sql`${NOW} >= ${confirmations.decideBy}`;
 const policyInterval = (key: string): SQL =>
   sql`make_interval(secs => coalesce((${confirmations.policy} ->> ${sql.raw(`'${key}'`)})::numeric::float8, 0) / 1000.0)`;
 const COOL_OFF = policyInterval('coolOffMs');
+/**
+ * From when a call can no longer be sent: for one of our runs the last moment of its sender and the tool's time on top
+ * of it, whoever said first that nobody knows the outcome; an outside agent that says so is done.
+ */
+const SETTLE_FROM = sql`case when ${confirmations.runId} is null then ${STAMP} else greatest(${STAMP},
+  ${confirmations.sendBy} + make_interval(secs => coalesce(${confirmations.toolTimeoutMs}, 0) / 1000.0)) end`;
 
 /**
  * The ledger's statements on one open transaction. Ids that changed are collected for the notification; events are
@@ -48,7 +58,21 @@ export function openLedgerTransaction(
     if (after === null) return null;
     held.set(id, after);
     changed.add(id);
+    await reopenWhatEnded(after.row);
     return { row: after.row, request: confirmationOf(after.row, after.votes) };
+  }
+
+  /** Where what has ended ran another request's call again, and came to nothing. */
+  async function reopenWhatEnded(ended: ConfirmationRow): Promise<void> {
+    const reopened = await giveOutcomeBack(connection, ended);
+    if (reopened === null) return;
+    const { row, event } = reopened;
+    const id = row.id as ConfirmationId;
+    const before = held.get(id);
+    if (before) held.set(id, { ...before, row });
+    await wantVersion(connection, id, row.version);
+    changed.add(id);
+    events.push(event);
   }
 
   const transaction: LedgerTransaction = {
@@ -59,6 +83,15 @@ export function openLedgerTransaction(
       if (!locked) return null;
       held.set(id, locked.held);
       return locked.request;
+    },
+
+    async lockSameCall(call) {
+      const locked: LockedRequest[] = [];
+      for (const id of await holdSameCall(connection, call)) {
+        const request = await transaction.lock(id);
+        if (request) locked.push(request);
+      }
+      return locked;
     },
 
     async insert(request) {
@@ -128,16 +161,56 @@ export function openLedgerTransaction(
         executionAt: STAMP,
         executionDetail: move.detail,
         executionSource: move.source,
+        ...(move.to === 'unknown' && {
+          settleFrom: SETTLE_FROM,
+          settleOpen: sql`${NOW} >= ${SETTLE_FROM}`,
+        }),
+        ...(move.source === 'settlement' && { settledById: move.by.id, settledByName: move.by.name }),
         ...(move.to === 'revoked' && {
+          supersededBy: move.supersededBy ?? null,
           revokedById: move.by?.id ?? null,
           revokedByName: move.by?.name ?? null,
           revokeReason: move.reason,
         }),
       };
-      const guard = and(ne(confirmations.status, 'pending'), eq(confirmations.executionStatus, move.from));
+      const guard = and(
+        ne(confirmations.status, 'pending'),
+        eq(confirmations.executionStatus, move.from),
+        isNull(confirmations.supersededBy),
+      );
+      const updated = await change(id, { set, guard });
+      if (updated && move.source === 'settlement') await settleInvocation(connection, updated.row);
+      return updated?.request ?? null;
+    },
+
+    async openSettlement(id) {
+      const guard = and(
+        eq(confirmations.executionStatus, 'unknown'),
+        eq(confirmations.settleOpen, false),
+        sql`${NOW} >= ${confirmations.settleFrom}`,
+      );
+      const updated = await change(id, { set: { settleOpen: true }, guard });
+      return updated?.request ?? null;
+    },
+
+    async rerun(id, { by, reason, confirmation }) {
+      const set = {
+        supersededBy: confirmation,
+        settledById: by.id,
+        settledByName: by.name,
+        rerunReason: reason,
+        settleOpen: true,
+      };
+      const guard = and(
+        eq(confirmations.executionStatus, 'unknown'),
+        isNull(confirmations.supersededBy),
+        sql`${NOW} >= ${confirmations.settleFrom}`,
+      );
       const updated = await change(id, { set, guard });
       return updated?.request ?? null;
     },
+
+    explanationOf: (id) => readExplanation(connection, id),
 
     reachedNobody: (id) => reachedNobody(connection, id),
 
@@ -164,6 +237,7 @@ function closingOf(decision: NewDecision): PgUpdateSetSource<typeof confirmation
     decidedByName: decision.by?.name ?? null,
     decisionReason: decision.reason,
     decisionCode: decision.code,
+    supersededBy: decision.supersededBy ?? null,
     executionStatus: approved ? 'unclaimed' : 'none',
     executableFrom: approved ? sql`${STAMP} + ${COOL_OFF}` : null,
     executeBy: approved ? sql`${STAMP} + ${COOL_OFF} + ${policyInterval('executeWithinMs')}` : null,

@@ -69,7 +69,8 @@ async function claim(
       and(
         eq(reminders.state, 'queued'),
         eq(deliveries.channelId, channel),
-        eq(confirmations.status, 'pending'),
+        sql`case when ${reminders.kind} = 'unknown' then ${confirmations.executionStatus} = 'unknown'
+          else ${confirmations.status} = 'pending' end`,
         // None while a card moves.
         sql`cardinality(${deliveries.messageIds}) > 0`,
         sql`${reminders.nextAttemptAt} <= ${CLOCK}`,

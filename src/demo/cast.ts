@@ -8,6 +8,8 @@ export interface DemoPerson {
   readonly latinName: string;
   readonly title: LocalizedText;
   readonly groups: readonly string[];
+  /** `operator`: may freeze tools. */
+  readonly roles: readonly string[];
   readonly slackUser: string;
   readonly feishuOpenId: string;
 }
@@ -18,6 +20,7 @@ export const LI_WEI: DemoPerson = {
   latinName: 'Li Wei',
   title: { 'zh-CN': '财务，可审批', 'en-US': 'finance, may approve' },
   groups: ['finance'],
+  roles: ['operator'],
   slackUser: 'U0LIWEI',
   feishuOpenId: 'ou_liwei',
 };
@@ -28,6 +31,7 @@ export const WANG_FANG: DemoPerson = {
   latinName: 'Wang Fang',
   title: { 'zh-CN': '财务，可审批', 'en-US': 'finance, may approve' },
   groups: ['finance'],
+  roles: [],
   slackUser: 'U0WANG',
   feishuOpenId: 'ou_wang',
 };
@@ -39,6 +43,7 @@ export const ZHAO_MIN: DemoPerson = {
   latinName: 'Zhao Min',
   title: { 'zh-CN': '采购，付款由她发起', 'en-US': 'purchasing, asks for it' },
   groups: [],
+  roles: [],
   slackUser: 'U0ZHAO',
   feishuOpenId: 'ou_zhao',
 };
@@ -50,6 +55,7 @@ export const CHEN_JIE: DemoPerson = {
   latinName: 'Chen Jie',
   title: { 'zh-CN': '市场，不是审批人', 'en-US': 'marketing, no approver' },
   groups: [],
+  roles: [],
   slackUser: 'U0CHEN',
   feishuOpenId: 'ou_chen',
 };

@@ -10,8 +10,8 @@ export interface DemoSettings {
   readonly feishuUrl: string;
   readonly slackUrl: string;
   readonly paymentsUrl: string;
-  /** How long a payment to `HASTY_PAYEE` may be decided, like `20s`. */
-  readonly hastyDeadline: string;
+  /** The section `policies:`, as YAML. */
+  readonly policies: string;
 }
 
 /** The rules of the demo as an operator writes them: shown on the page as they stand. */
@@ -72,7 +72,7 @@ channels:
     appId: ${SLACK_WORKSPACE.appId}
     channel: ${SLACK_WORKSPACE.channel}
 
-${DEMO_POLICIES(settings.hastyDeadline)}
+${settings.policies}
 models:
   main: { baseUrl: "\${OPENAI_BASE_URL}", apiKey: "\${OPENAI_API_KEY}", model: "\${MODEL}" }
 
@@ -117,10 +117,11 @@ agents:
 `;
 }
 
-const personEntry = ({ id, name, groups, slackUser, feishuOpenId }: DemoPerson) => ({
+const personEntry = ({ id, name, groups, roles, slackUser, feishuOpenId }: DemoPerson) => ({
   id,
   name,
   groups,
+  roles,
   slack: { team: SLACK_WORKSPACE.team, user: slackUser },
   feishu: { tenant: FEISHU_TENANT.tenant, openId: feishuOpenId },
   consoleKey: `\${${consoleKeyName(id)}}`,

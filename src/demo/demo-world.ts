@@ -9,7 +9,7 @@ import { CHANNEL_KINDS, HOOK_KINDS, secretsOf, startService } from '../main.ts';
 import { type FeishuStandin, startFeishuStandin } from '../standin/feishu/start-feishu-standin.ts';
 import { type SlackStandin, startSlackStandin } from '../standin/slack/start-slack-standin.ts';
 import { CAST, FEISHU_TENANT, SLACK_WORKSPACE } from './cast.ts';
-import { demoConfiguration } from './demo-configuration.ts';
+import { DEMO_POLICIES, demoConfiguration } from './demo-configuration.ts';
 import { createDemoSecrets, type DemoSecrets, environmentOf } from './demo-secrets.ts';
 import { type PaymentSystem, startPaymentSystem } from './payment-system.ts';
 import { startScriptedModel } from './scripted-model.ts';
@@ -46,6 +46,8 @@ export async function startDemoWorld(input: {
   readonly hastyDeadline: string;
   /** Null: the script. */
   readonly realModel: RealModel | null;
+  /** In the place of the demo's own rules, as YAML. */
+  readonly policies?: string;
 }): Promise<DemoWorld> {
   const started: { stop(): Promise<void> }[] = [];
   const keep = <Part extends { stop(): Promise<void> }>(part: Part): Part => {
@@ -69,6 +71,7 @@ async function startParts(input: {
   readonly locale: Locale;
   readonly hastyDeadline: string;
   readonly realModel: RealModel | null;
+  readonly policies?: string;
   readonly folder: string;
   readonly keep: <Part extends { stop(): Promise<void> }>(part: Part) => Part;
   readonly stop: () => Promise<void>;
@@ -108,7 +111,7 @@ async function startParts(input: {
     feishuUrl: feishu.url,
     slackUrl: slack.url,
     paymentsUrl: payments.url,
-    hastyDeadline: input.hastyDeadline,
+    policies: input.policies ?? DEMO_POLICIES(input.hastyDeadline),
   });
   const { url } = keep(await startConfigured(text, { ...environmentOf(secrets), ...environmentFor(model) }));
   serviceUrl = url;

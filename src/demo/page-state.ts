@@ -88,7 +88,7 @@ export class PageState {
       serviceUrl,
       model: this.#model,
       policies: DEMO_POLICIES(this.#world.hastyDeadline),
-      people: CAST.map(({ groups: _groups, ...person }) => ({
+      people: CAST.map(({ groups: _groups, roles: _roles, ...person }) => ({
         ...person,
         consoleKey: secrets.consoleKeys.get(person.id),
       })),

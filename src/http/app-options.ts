@@ -10,6 +10,7 @@ import type { ConfirmationService } from '../confirmation/confirmation-service.t
 import type { Freezes } from '../confirmation/freeze.ts';
 import type { TapHandler } from '../confirmation/handle-tap.ts';
 import type { PersonDirectory } from '../confirmation/person-directory.ts';
+import type { RefusalRecorder } from '../confirmation/refused-attempt.ts';
 import type { ChannelId } from '../ids.ts';
 import type { ReadOnlySwitch } from './read-only-switch.ts';
 import type { Readiness } from './readiness.ts';
@@ -24,6 +25,7 @@ export interface AppOptions {
   readonly channels: ReadonlyMap<ChannelId, Channel>;
   readonly audit: AuditReader;
   readonly auditRecorder: AuditRecorder;
+  readonly refusals: RefusalRecorder;
   readonly readOnly: ReadOnlySwitch;
   readonly freezes: Freezes;
   readonly readiness: Readiness;

@@ -22,6 +22,7 @@ import { readConfirmationRoutes } from './routes/read-confirmations.ts';
 import { readOnlyRoutes } from './routes/read-only.ts';
 import { runEventsRoute } from './routes/run-events.ts';
 import { runRoutes } from './routes/runs.ts';
+import { settlementRoute } from './routes/settlement.ts';
 import { createFindRun } from './run-access.ts';
 import { installSecurityHeaders } from './security-headers.ts';
 import { createServer } from './server.ts';
@@ -72,6 +73,7 @@ function registerRoutes(app: HttpApp, options: AppOptions): void {
       explainRoute(v1, ports);
       executionRoutes(v1, ports);
       decideRoutes(v1, ports);
+      settlementRoute(v1, ports);
       runRoutes(v1, ports);
       runEventsRoute(v1, ports);
       auditRoutes(v1, ports);

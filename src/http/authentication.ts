@@ -48,8 +48,8 @@ export function requireAuthentication(
     }
     const access = request.routeOptions.config.access;
     if (!access) throw new Error('The route does not say who may call it');
-    assertAccess(principal, access);
     request.principal = principal;
+    assertAccess(principal, access);
   });
 }
 

@@ -2,6 +2,7 @@ import type {
   ClosedConfirmationRequest,
   ConfirmationRequest,
   PersonRef,
+  Rerun,
 } from '../confirmation/confirmation-request.ts';
 import type { DeliveryRecord } from '../confirmation/delivery-record.ts';
 import { deputiesOf, seatsOf } from '../confirmation/seats.ts';
@@ -44,6 +45,9 @@ export function confirmationJson({
     session: request.session,
     callId: request.callId,
     run: request.runId,
+    invocation: request.runId === null ? null : request.invocationId,
+    supersedes: request.supersedes,
+    supersededBy: request.supersededBy,
     requester: personJson(request.requester),
     policy: { id: request.policy.id, quorum: request.policy.quorum },
     ...(audience === 'people' ? peopleJson(request) : {}),
@@ -92,10 +96,29 @@ export function executionJson(request: ConfirmationRequest, audience: Audience):
         reason: execution.reason,
         ...(audience === 'people' ? { by: execution.by && personJson(execution.by) } : {}),
       };
+    case 'unknown':
+      return {
+        ...shared,
+        settleFrom: execution.settleFrom.toISOString(),
+        ...(execution.rerun === null ? {} : { runAgain: rerunJson(execution.rerun, audience) }),
+      };
+    case 'succeeded':
+    case 'failed':
+      return {
+        ...shared,
+        ...(audience === 'people' && execution.settledBy !== null
+          ? { by: personJson(execution.settledBy) }
+          : {}),
+      };
     default:
       return shared;
   }
 }
+
+const rerunJson = ({ by, reason }: Rerun, audience: Audience) => ({
+  reason,
+  ...(audience === 'people' ? { by: personJson(by) } : {}),
+});
 
 /** Who may vote now: whoever has a seat, and whoever stands in for them. */
 const peopleJson = (request: ConfirmationRequest) => ({

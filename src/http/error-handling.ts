@@ -40,8 +40,8 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket
   socket.destroySoon();
 }
 
-/** Null: nothing we foresaw. */
-function toCountersignError(error: unknown): CountersignError | null {
+/** The error as it is answered; null: nothing we foresaw. */
+export function toCountersignError(error: unknown): CountersignError | null {
   if (error instanceof CountersignError) return error;
   if (hasZodFastifySchemaValidationErrors(error)) {
     const errors = error.validation.map(({ instancePath, message }) => ({

@@ -30,6 +30,8 @@ export const HTTP_STATUS = {
   not_claimed: 409,
   outcome_recorded: 409,
   not_unknown: 409,
+  not_yet_settleable: 409,
+  not_repeatable: 409,
   reason_required: 422,
   not_an_approver: 403,
   self_approval: 403,

@@ -4,6 +4,7 @@ import type { Run } from '../../src/agent/run.ts';
 import type { Database } from '../../src/db/database.ts';
 import { agentId, personId } from '../../src/ids.ts';
 import { openPostgres } from '../support/databases.ts';
+import { endOldAttempt } from '../support/old-attempt.ts';
 import { until } from '../support/until.ts';
 import { agentNode, type EngineFixture, startEngine, toolNode } from './engine-fixture.ts';
 import { ModelServer } from './model-server.ts';
@@ -235,11 +236,13 @@ describe('the DAG executor', () => {
       const confirmation = held?.invocations.find(({ node }) => node === 'a')?.confirmation;
       if (!confirmation) throw new Error('the node has no confirmation');
       await until(async () => {
+        await endOldAttempt(database, confirmation);
         const settled = await engine.confirmations.settle({
           id: confirmation,
           person: personId('li.wei'),
           status,
           detail: 'looked it up',
+          surface: { kind: 'api' },
         });
         return settled.kind === 'settled';
       });

@@ -20,6 +20,9 @@ import { ConfirmationWaiter } from '../../src/confirmation/waiter.ts';
 import { createAuditRecorder } from '../../src/db/audit-store.ts';
 import { createConfirmationLedger } from '../../src/db/confirmation-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
+import { FreezeStore } from '../../src/db/freeze-store.ts';
+import { createRefusalStore } from '../../src/db/refusal-store.ts';
+import { createRerunStore } from '../../src/db/rerun-store.ts';
 import { createRunSignals } from '../../src/db/run-signals.ts';
 import { createRunStore } from '../../src/db/run-store.ts';
 import { auditEvents } from '../../src/db/schema/audit.ts';
@@ -78,23 +81,26 @@ export async function startEngine(input: {
     onPollFailed: () => {},
   });
   const sweeper = new Sweeper({ ledger, clock: systemClock, onFailed: () => {} });
-  const confirmations = createConfirmationService({
-    ledger,
-    people: roster,
-    toolFacts: catalog,
-    waiter,
-    deliveriesOf: async () => new Map(),
-  });
-  const gate = createConfirmationGate({
-    organization: config.organization,
+  const asking = {
     configRevision: config.revision,
     ledger,
     people: roster,
     policies: createPolicyEvaluator(config),
     toolFacts: catalog,
     addresses: new Map(),
-    ownerOf: (id) => config.agents.find((agent) => agent.id === id)?.owner ?? null,
     verificationKey: 'key of the tests',
+  };
+  const confirmations = createConfirmationService({
+    ...asking,
+    waiter,
+    refusals: createRefusalStore(database),
+    freezes: new FreezeStore(database),
+    deliveriesOf: async () => new Map(),
+  });
+  const gate = createConfirmationGate({
+    ...asking,
+    organization: config.organization,
+    ownerOf: (id) => config.agents.find((agent) => agent.id === id)?.owner ?? null,
   });
   const fixture: Pick<EngineFixture, 'gateFault' | 'auditFault' | 'afterClaim'> = {
     gateFault: null,
@@ -121,6 +127,7 @@ export async function startEngine(input: {
     config,
     catalog,
     store: createRunStore(database),
+    reruns: createRerunStore(database),
     sessions: createSessionStore(database),
     signals: createRunSignals(database),
     exclusive: input.exclusive ?? false,

@@ -125,6 +125,8 @@ export const sampleConfig = (input: {
         payment('pay_nobody', '/payments'),
         payment('pay_refused', '/refused'),
         payment('pay_broken', '/broken'),
+        payment('pay_again', '/flaky', { idempotent: true }),
+        payment('pay_never', '/broken', { idempotent: true }),
         payment('pay_freely', '/payments', { requiresConfirmation: false }),
         payment('pay_freely_broken', '/broken', { requiresConfirmation: false }),
         httpTool({ name: 'weather', path: '/weather', method: 'GET', writes: false }),

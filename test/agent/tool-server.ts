@@ -28,7 +28,7 @@ export class ToolServer {
           headers: request.headers,
           body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
         });
-        (BEHAVIOURS[url.pathname] ?? notFound)(response, text);
+        (BEHAVIOURS[url.pathname] ?? notFound)(response, text, this);
       });
     });
   }
@@ -55,13 +55,20 @@ const json = (response: ServerResponse, status: number, body: unknown) => {
 
 const notFound = (response: ServerResponse) => json(response, 404, { error: 'no such path' });
 
-const BEHAVIOURS: Record<string, (response: ServerResponse, body: string) => void> = {
+const BEHAVIOURS: Record<string, (response: ServerResponse, body: string, server: ToolServer) => void> = {
   '/payments': (response) => json(response, 201, { payment: 'P-1', total: '10.00' }),
   '/weather': (response) => json(response, 200, { sky: 'clear' }),
   '/log': (response) => json(response, 200, { logged: true }),
   '/refused': (response) => json(response, 422, { error: 'the account is closed' }),
   '/too-many': (response) => json(response, 429, {}),
   '/broken': (response) => json(response, 503, { error: 'stack trace of the other side' }),
+  // Breaks at the first call under each key; after that it answers, as often as it is asked.
+  '/flaky': (response, _body, server) => {
+    const calls = server.callsTo('/flaky');
+    const key = calls.at(-1)?.headers['idempotency-key'];
+    const first = calls.filter(({ headers }) => headers['idempotency-key'] === key).length === 1;
+    json(response, first ? 503 : 201, first ? {} : { payment: 'P-2', total: '10.00' });
+  },
   '/redirect': (response) => {
     response.writeHead(302, { location: '/payments' });
     response.end();

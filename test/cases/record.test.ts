@@ -258,7 +258,7 @@ describe('the record', () => {
   });
 
   it.each(EXECUTORS)(
-    '064: of somebody who tries to approve their own request says so, and the request stays open ($executor)',
+    '058, 064: of somebody who tries to approve their own request says so, and the request stays open ($executor)',
     async ({ start }) => {
       const { id } = await start(rig.engine, [{ tool: 'oa__huge' }]);
       const request = await onlyRequest(rig.engine, id);

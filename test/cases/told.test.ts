@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ERRORS } from '../../src/errors.ts';
+import { toolNode } from '../agent/engine-fixture.ts';
 import { agent } from '../agent/sample-config.ts';
 import { until } from '../support/until.ts';
 import {
@@ -38,6 +39,21 @@ describe('what comes back for a call that did not run', () => {
     const kinds = (await rig.engine.recorded(id)).map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind === 'confirmation.requested').length).toBe(1);
     expect(kinds.filter((kind) => kind === 'call.denied').length).toBe(10);
+    expect(rig.payments.calls).toEqual([]);
+  });
+
+  it('122: a plan that holds the rejected call twice asks one person once, whatever the order of its nodes', async () => {
+    const pays = (id: string, dependsOn: readonly string[] = []) =>
+      toolNode(id, 'oa__pay', PAYMENT, { onRejected: 'continue', dependsOn });
+    const { id } = await rig.engine.start({
+      agent: BUYER,
+      plan: [pays('b', ['a']), pays('a'), pays('c', ['b'])],
+    });
+    await rig.engine.decide((await onlyRequest(rig.engine, id)).id, 'reject', 'no');
+    const run = await rig.engine.finished(id);
+    expect(run.invocations.map(({ error }) => error?.code)).toEqual(['rejected', 'rejected', 'rejected']);
+    const kinds = (await rig.engine.recorded(id)).map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === 'confirmation.requested').length).toBe(1);
     expect(rig.payments.calls).toEqual([]);
   });
 
@@ -95,6 +111,38 @@ describe('what comes back for a call that did not run', () => {
     for (const { error } of run.invocations.slice(0, 2)) expect(error?.message).toMatch(/another way/);
     expect(rig.payments.calls).toEqual([]);
   });
+
+  it('125: a plan whose next node is another way to the same effect is gated there as well', async () => {
+    const { id } = await rig.engine.start({
+      agent: BUYER,
+      plan: [
+        toolNode('first', 'oa__pay_hasty', PAYMENT, { onRejected: 'continue' }),
+        toolNode('next', 'oa__pay', PAYMENT, { dependsOn: ['first'], onRejected: 'continue' }),
+      ],
+    });
+    const next = await until(async () => (await rig.engine.asked(id)).find(({ tool }) => tool === 'oa__pay'));
+    await rig.engine.decide(next.id, 'reject');
+    const run = await rig.engine.finished(id);
+    expect(run.invocations.map(({ error }) => error?.code)).toEqual(['expired', 'rejected']);
+    expect(rig.payments.calls).toEqual([]);
+  });
+
+  it.each(EXECUTORS)(
+    '143: a rejection is final: another value is another request, and the rejected one stays so ($executor)',
+    async ({ start }) => {
+      const { id } = await start(rig.engine, [pay('5.00')]);
+      const old = await onlyRequest(rig.engine, id);
+      await rig.engine.decide(old.id, 'reject', 'take 4.00');
+      await rig.engine.finished(id);
+      const again = await start(rig.engine, [pay('4.00')]);
+      const fresh = await onlyRequest(rig.engine, again.id);
+      expect(await vote(rig.engine, old, 'approve')).toMatchObject({ kind: 'already-decided' });
+      await rig.engine.decide(fresh.id, 'approve');
+      await rig.engine.finished(again.id);
+      expect((await rig.engine.confirmations.get(old.id))?.status).toBe('rejected');
+      expect(rig.payments.calls.map(({ body }) => body.amount)).toEqual(['4.00']);
+    },
+  );
 
   it.each(EXECUTORS)(
     '127: a long reason with quotes, newlines and instructions arrives word for word, as data ($executor)',

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import type { ConfirmationId } from '../../src/ids.ts';
@@ -99,6 +100,46 @@ describe('a decision wakes whoever waits for it', () => {
     expect((await rig.engine.finished(id)).status).toBe('succeeded');
     expect(rig.payments.calls.map(({ path }) => path).sort()).toEqual(['/log', '/payments', '/payments']);
   });
+
+  it('047: two of one turn that are decided together go back to the model together', async () => {
+    const { id } = await rig.engine.start({ agent: BUYER, input: script([pay('1.00'), pay('2.00')]) });
+    const requests = await Promise.all([
+      askedAbout(rig.engine, id, '1.00'),
+      askedAbout(rig.engine, id, '2.00'),
+    ]);
+    await Promise.all(requests.map((request) => vote(rig.engine, request, 'approve')));
+    expect(await rig.engine.finished(id)).toMatchObject({
+      status: 'succeeded',
+      invocations: [{ status: 'succeeded' }, { status: 'succeeded' }],
+    });
+    expect(rig.payments.callsTo('/payments').length).toBe(2);
+  });
+
+  it.each(EXECUTORS)(
+    '044: a run that cannot be taken up again fails in words, and its unused approval is void ($executor)',
+    async ({ start }) => {
+      const first = await rig.another();
+      const { id } = await start(first, [pay()]);
+      const request = await onlyRequest(first, id);
+      // Whoever takes it up next meets its fifth fault, before the vote or after it.
+      await rig.database.connection.execute(
+        sql`update runs set faults = 4, executor = 'dag', plan = '[{"id":"x","kind":"nonsense"}]' where id = ${id}`,
+      );
+      await first.stop();
+      await vote(rig.engine, request, 'approve');
+      expect(await rig.engine.finished(id)).toMatchObject({
+        status: 'failed',
+        error: { code: 'interrupted', message: expect.stringMatching(/fault/) },
+      });
+      await until(async () => {
+        const then = await rig.engine.confirmations.get(request.id);
+        return then?.status === 'approved'
+          ? then.execution.status === 'revoked'
+          : then?.status === 'cancelled';
+      });
+      expect(rig.payments.calls).toEqual([]);
+    },
+  );
 
   it.each(EXECUTORS)('049: one made before the run has begun to wait ($executor)', async ({ start }) => {
     const stop = rig.database.notifier.subscribe('confirmation', (id) => {

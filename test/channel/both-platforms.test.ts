@@ -7,23 +7,25 @@ import { feishuChannelKind } from '../../channels/feishu/index.ts';
 import { slackChannelKind } from '../../channels/slack/index.ts';
 import type { Channel } from '../../src/channel/channel.ts';
 import { DeliveryWorker } from '../../src/channel/delivery-worker.ts';
+import type { SettleAction } from '../../src/channel/inbound-event.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { PersonConfig } from '../../src/config/config.ts';
 import { createCardSource } from '../../src/confirmation/create-card-source.ts';
 import { createTapHandler } from '../../src/confirmation/handle-tap.ts';
 import { createRoster } from '../../src/confirmation/roster.ts';
 import { closeUndeliverable } from '../../src/confirmation/undeliverable.ts';
-import { createAuditRecorder } from '../../src/db/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createDeliveryOutbox } from '../../src/db/delivery-outbox-store.ts';
 import { createTapDeliveries, deliveriesOf } from '../../src/db/delivery-store.ts';
 import { FreezeStore } from '../../src/db/freeze-store.ts';
-import { type ConfirmationId, channelId } from '../../src/ids.ts';
+import { createRefusalStore } from '../../src/db/refusal-store.ts';
+import { agentId, type ConfirmationId, channelId, newInvocationId, newRunId } from '../../src/ids.ts';
 import { type FeishuStandin, startFeishuStandin } from '../../src/standin/feishu/start-feishu-standin.ts';
 import { type SlackStandin, startSlackStandin } from '../../src/standin/slack/start-slack-standin.ts';
 import type { Verdict } from '../../src/verdict.ts';
 import { type Core, POLICY, person, startCore } from '../support/core.ts';
 import { openPostgres } from '../support/databases.ts';
+import { endOldAttempt } from '../support/old-attempt.ts';
 import { until } from '../support/until.ts';
 import { hurriedClock } from './delivery-harness.ts';
 
@@ -67,7 +69,7 @@ describe('a card in Slack and in Feishu', () => {
       confirmations: core.service,
       deliveries: createTapDeliveries(database),
       roster: createRoster(PEOPLE),
-      audit: createAuditRecorder(database),
+      refusals: createRefusalStore(database),
       clock: systemClock,
       logger,
       timeZone: 'Asia/Shanghai',
@@ -157,9 +159,9 @@ describe('a card in Slack and in Feishu', () => {
   });
 
   const slackCard = (id: ConfirmationId) =>
-    slack.messages().filter(({ blocks }) => JSON.stringify(blocks).includes(id));
+    slack.messages().filter(({ blocks }) => JSON.stringify(blocks).includes(`/requests/${id}`));
   const feishuCard = (id: ConfirmationId) =>
-    feishu.messages().filter(({ card }) => JSON.stringify(card).includes(id));
+    feishu.messages().filter(({ card }) => JSON.stringify(card).includes(`/requests/${id}`));
   async function asked(): Promise<ConfirmationId> {
     const id = await core.pending({
       amount: '68000.00',
@@ -198,7 +200,7 @@ describe('a card in Slack and in Feishu', () => {
     expect(first).toMatchObject({ kind: 'toast', type: 'success' });
     await bothSay(id, '1/2 (li.wei ✓)');
     expect((await tapInSlack(id, 'U0WANGFANG', 'approve')).status).toBe(200);
-    await bothSay(id, 'Approved, not run yet');
+    await bothSay(id, 'Approved, waiting to run');
     expect(slack.ephemeralsOf('U0WANGFANG').at(-1)?.text).toContain('Approved.');
     expect(feishu.buttons(feishuCard(id)[0]?.messageId ?? '').filter(({ url }) => url === null)).toEqual([]);
     expect(await core.service.get(id)).toMatchObject({
@@ -241,6 +243,107 @@ describe('a card in Slack and in Feishu', () => {
     expect(feishuCard(id)).toHaveLength(1);
     await core.service.cancel({ id, actor: { type: 'system' }, reason: null });
     await bothSay(id, 'Cancelled');
+  });
+
+  /** Approved, sent by one of our runs, and nobody knows what became of it. */
+  async function unknown(): Promise<ConfirmationId> {
+    core.policy = { ...core.policy, quorum: 1 };
+    core.idempotent.add('bank__transfer');
+    const run = newRunId();
+    const invocationId = newInvocationId();
+    const id = await core.pending(
+      { amount: '68000.00', currency: 'CNY', payee: 'Acme' },
+      { runId: run, metadata: { invocationId } },
+    );
+    const actor = { type: 'run', run, agent: agentId('procurement') } as const;
+    const { service } = core;
+    const by = { person: person('li.wei'), verdict: 'approve', argsDigest: null, reason: null } as const;
+    await service.decide({ id, ...by, surface: { kind: 'api' } });
+    await service.claim({ id, args: { amount: '68000.00', currency: 'CNY', payee: 'Acme' }, actor });
+    await service.recordOutcome({ id, status: 'unknown', detail: 'HTTP 503', actor });
+    await bothSay(id, 'Nobody knows whether this call went out');
+    await bothSay(id, invocationId);
+    await bothSay(id, 'Can be settled');
+    for (const action of ['succeeded', 'failed', 'run_again'])
+      expect(JSON.stringify([slackCard(id), feishuCard(id)])).not.toContain(`${action}.`);
+    await endOldAttempt(database, id);
+    await core.sweeper.sweep();
+    await bothSay(id, 'It succeeded');
+    await bothSay(id, 'Run again');
+    return id;
+  }
+  const settleInSlack = async (id: ConfirmationId, user: string, action: SettleAction, detail: string) => {
+    await slack.tap({ user, ts: slackCard(id)[0]?.ts ?? '', actionId: `countersign.${action}` });
+    await until(() => slack.modalOf(user));
+    return slack.submitModal({ user, reason: detail });
+  };
+  const settleInFeishu = (id: ConfirmationId, openId: string, action: SettleAction, detail: string) =>
+    feishu.tap({
+      openId,
+      messageId: feishuCard(id)[0]?.messageId ?? '',
+      element: ({ name }) => name?.startsWith(`${action}.`) ?? false,
+      formValue: { reason: detail },
+    });
+
+  it('of an unknown outcome is settled in Slack by who says how they know, and both cards say who that was', async () => {
+    const id = await unknown();
+    await slack.tap({
+      user: 'U0ZHAOMIN',
+      ts: slackCard(id)[0]?.ts ?? '',
+      actionId: 'countersign.succeeded',
+    });
+    await until(() => slack.ephemeralsOf('U0ZHAOMIN').at(-1)?.text.includes('your own request'));
+    await settleInSlack(id, 'U0LIWEI', 'succeeded', 'statement of 30 November, line 4');
+    await bothSay(id, 'statement of 30 November, line 4');
+    await bothSay(id, 'Checked by');
+    expect(await core.service.get(id)).toMatchObject({
+      execution: { status: 'succeeded', source: 'settlement', settledBy: { id: 'li.wei' } },
+    });
+    // A client that has not redrawn the card yet still lets a late tap through.
+    await slack.tap({
+      user: 'U0WANGFANG',
+      ts: slackCard(id)[0]?.ts ?? '',
+      actionId: 'countersign.failed',
+    });
+    await until(() => slack.ephemeralsOf('U0WANGFANG').at(-1)?.text.includes('li.wei recorded at '));
+  });
+
+  it('of an unknown outcome asks in Feishu to run it again, and is open again once people say no', async () => {
+    const id = await unknown();
+    expect(await settleInFeishu(id, 'ou_LIWEI', 'run_again', ' ')).toMatchObject({
+      kind: 'toast',
+      type: 'warning',
+    });
+    expect(await settleInFeishu(id, 'ou_LIWEI', 'run_again', 'the bank has nothing')).toMatchObject({
+      kind: 'toast',
+      type: 'success',
+    });
+    await bothSay(id, 'running it again was asked for');
+    await bothSay(id, 'the bank has nothing');
+    const { supersededBy } = (await core.service.get(id)) ?? {};
+    if (!supersededBy) throw new Error('nothing took its place');
+    // Of the newer cards alone: the older ones name them.
+    await until(() =>
+      feishu
+        .messages()
+        .some(({ card }) => JSON.stringify(card).includes(`This runs the call of request ${id} again`)),
+    );
+    const slackNew = await until(() =>
+      slack
+        .messages()
+        .find(({ blocks }) => JSON.stringify(blocks).includes(`This runs the call of request ${id} again`)),
+    );
+    await slack.tap({ user: 'U0WANGFANG', ts: slackNew.ts, actionId: 'countersign.reject' });
+    await until(() => slack.modalOf('U0WANGFANG'));
+    await slack.submitModal({ user: 'U0WANGFANG', reason: 'ask the bank in writing' });
+    await until(async () => (await core.service.get(id))?.supersededBy === null);
+    await until(() =>
+      feishu.buttons(feishuCard(id)[0]?.messageId ?? '').some(({ name }) => name?.startsWith('failed.')),
+    );
+    expect(await settleInFeishu(id, 'ou_WANGFANG', 'failed', 'in writing: nothing came')).toMatchObject({
+      type: 'success',
+    });
+    await bothSay(id, 'in writing: nothing came');
   });
 
   it('tells the requester that they cannot approve, in both', async () => {

@@ -129,7 +129,7 @@ describe.each(DATABASES)('the delivery worker on $name', ({ open }) => {
     await until(() => [slack, feishu].every((channel) => chat(channel)[1]?.[0] === 'cancelled'));
   });
 
-  it('is not held up by a platform that hangs, and repeats the change until it is made', async () => {
+  it('052: is not held up by a platform that hangs, and repeats the change until it is made', async () => {
     const id = await core.pending();
     worker.start();
     await sent(id);

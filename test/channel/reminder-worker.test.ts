@@ -8,7 +8,7 @@ import { reminderText } from '../../src/confirmation/reminder-text.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createReminderOutbox } from '../../src/db/reminder-store.ts';
 import { rowsOf } from '../../src/db/rows-of.ts';
-import { type ConfirmationId, channelId } from '../../src/ids.ts';
+import { agentId, type ConfirmationId, channelId } from '../../src/ids.ts';
 import { type Core, POLICY, person, startCore } from '../support/core.ts';
 import { DATABASES } from '../support/databases.ts';
 import { until } from '../support/until.ts';
@@ -90,7 +90,7 @@ describe.each(DATABASES)('reminders on $name', ({ open }) => {
     expect(channel.notes).toHaveLength(1);
     expect(channel.notes[0]).toMatchObject({
       messageId: '100.1',
-      text: expect.stringMatching(/^Reminder: still waiting for approval \(0\/1\)\. .*68000\.00 CNY/),
+      text: expect.stringMatching(/^Reminder: still waiting for approval \(0\/1\)\. .*68,000\.00 CNY/),
     });
     expect(await states(id)).toEqual(['sent']);
   });
@@ -102,6 +102,42 @@ describe.each(DATABASES)('reminders on $name', ({ open }) => {
     expect(channel.notes.map(({ text }) => text)).toEqual([
       expect.stringContaining('Escalated, now also asked: voter-3 (0/1, as many approvals as before)'),
     ]);
+  });
+
+  it('call for somebody to look where nobody knows the outcome, once, and not once it is settled', async () => {
+    core.policy = { ...POLICY, remindAfterMs: null };
+    const args = { amount: '68000.00', currency: 'CNY', payee: 'Acme' };
+    const actor = { type: 'key', id: 'procurement', agent: agentId('procurement') } as const;
+    const vote = { person: person('li.wei'), verdict: 'approve', reason: null, argsDigest: null } as const;
+    const unknown = async () => {
+      const id = await core.pending(args);
+      await database.connection.execute(
+        sql`update deliveries set state = 'sent', message_ids = array['100.1'] where confirmation_id = ${id}`,
+      );
+      await core.service.decide({ id, ...vote, surface: { kind: 'api' } });
+      await core.service.claim({ id, args, actor });
+      await core.service.recordOutcome({ id, status: 'unknown', detail: null, actor });
+      return id;
+    };
+    await unknown();
+    await newWorker().run();
+    await newWorker().run();
+    expect(channel.notes.map(({ text }) => text)).toEqual([
+      expect.stringMatching(
+        /^Somebody has to look: nobody knows whether this call took effect\..*68,000\.00 CNY/,
+      ),
+    ]);
+    const settled = await unknown();
+    await core.service.settle({
+      id: settled,
+      person: person('li.wei'),
+      status: 'succeeded',
+      detail: 'on the statement',
+      surface: { kind: 'api' },
+    });
+    await newWorker().run();
+    expect(channel.notes).toHaveLength(1);
+    expect(await states(settled)).toEqual(['queued']);
   });
 
   it('that may have arrived are not repeated, also after a crash in the middle', async () => {

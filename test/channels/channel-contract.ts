@@ -1,10 +1,17 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Card } from '../../src/channel/card.ts';
 import type { Channel, ChannelAnswer, InboundRequest, OutgoingDelivery } from '../../src/channel/channel.ts';
-import type { CallbackReply, ChannelActor, TapAction, TapEvent } from '../../src/channel/inbound-event.ts';
+import {
+  type CallbackReply,
+  type ChannelActor,
+  SETTLE_ACTIONS,
+  type TapAction,
+  type TapEvent,
+} from '../../src/channel/inbound-event.ts';
 import { type DeliveryId, newDeliveryId } from '../../src/ids.ts';
 import type { ManualClock } from './manual-clock.ts';
-import { closedCard, coolingCard, decideActions, sampleCard } from './sample-card.ts';
+import { closedCard, coolingCard, decideActions, sampleCard, unknownCard } from './sample-card.ts';
 
 /** One channel with the platform it talks to, in the terms the contract needs. Every channel brings its own. */
 export interface ChannelRig {
@@ -111,11 +118,11 @@ export function channelContract(input: {
         expect(message.messageId).toBe(messageId);
         for (const line of [card.tool, card.verificationCode, ...card.lines.map(({ value }) => value)])
           expect(message.text).toContain(line);
-        for (const { label, value } of card.facts) {
+        const { summary } = card;
+        for (const { label, value } of [...card.facts, ...card.references, ...(summary ? [summary] : [])]) {
           expect(message.text).toContain(label);
           expect(message.text).toContain(value);
         }
-        expect(message.text).toContain(card.summary);
         expect([...message.actions].sort()).toEqual(['approve', 'reject']);
       });
 
@@ -146,6 +153,24 @@ export function channelContract(input: {
         expect(onlyMessage().text).toContain('撤回批准');
       });
 
+      it('offers to settle what nobody knows, and to run it again only where that is offered', async () => {
+        const { card, token, messageId } = await sendCard();
+        const unknown = unknownCard(card);
+        const show = async (shown: Card) => {
+          const rendered = rig.channel.render(shown, token);
+          await rig.channel.update({ ...outgoing({ rendered }), messageId });
+          return onlyMessage();
+        };
+        const message = await show(unknown);
+        expect(message.actions).toEqual(['succeeded', 'failed', 'run_again']);
+        expect(message.text).toContain('再执行一次');
+        for (const { value } of unknown.outcome) expect(message.text).toContain(value);
+        const { actions } = unknown;
+        if (actions.kind !== 'settle') throw new Error('nothing to settle');
+        const once = { ...actions, labels: { ...actions.labels, run_again: null } };
+        expect((await show({ ...unknown, actions: once })).actions).toEqual(['succeeded', 'failed']);
+      });
+
       it.each(['amount', 'payee'])(
         'loses its approve button when %s cannot be shown in full',
         async (label) => {
@@ -171,7 +196,9 @@ export function channelContract(input: {
             decisive: false,
           })),
         ];
-        const { messageId } = await sendCard(sampleCard({ lines, summary: '丙'.repeat(50_000) }));
+        const { messageId } = await sendCard(
+          sampleCard({ lines, summary: { label: '代理自述', value: '丙'.repeat(50_000) } }),
+        );
         expect(onlyMessage()).toMatchObject({ messageId, actions: ['approve', 'reject'] });
         expect(onlyMessage().text).toContain(payee);
       });
@@ -184,9 +211,10 @@ export function channelContract(input: {
       it.each(HOSTILE_TEXTS)('shows %j as it stands', async (text) => {
         const lines = [
           { label: 'payee', value: text, decisive: true },
-          { label: '/memo', value: text, decisive: false },
+          { label: 'memo', value: text, decisive: false },
         ];
-        await sendCard(sampleCard({ lines, summary: text, warnings: [text] }));
+        const summary = { label: '代理自述', value: text };
+        await sendCard(sampleCard({ lines, summary, warnings: [text] }));
         expect(onlyMessage().text.split(text).length - 1).toBeGreaterThanOrEqual(3);
       });
     });
@@ -239,6 +267,13 @@ export function channelContract(input: {
       ] as const)('under %s brings the reason to %s', async (mode, action) => {
         const { card, token, messageId } = await sendCard(sampleCard({ actions: decideActions(mode) }));
         const reason = '金额与合同不符 <b> & "引号"';
+        const event = await tapIn(await rig.tapWithReason({ messageId, action, reason }));
+        expect(event).toMatchObject({ messageId, action, token, cardVersion: card.version, reason });
+      });
+
+      it.each(SETTLE_ACTIONS)('of an unknown outcome brings what was found, with %s', async (action) => {
+        const { card, token, messageId } = await sendCard(unknownCard(sampleCard()));
+        const reason = '对账单第 4 行 <b> & "引号"';
         const event = await tapIn(await rig.tapWithReason({ messageId, action, reason }));
         expect(event).toMatchObject({ messageId, action, token, cardVersion: card.version, reason });
       });

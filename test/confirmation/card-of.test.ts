@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest';
 import type { Card, CardActions } from '../../src/channel/card.ts';
 import { argumentText } from '../../src/confirmation/argument-text.ts';
 import { cardOf } from '../../src/confirmation/card-of.ts';
-import type { ConfirmationRequest, Revocation } from '../../src/confirmation/confirmation-request.ts';
+import type { ConfirmationRequest, Rerun, Revocation } from '../../src/confirmation/confirmation-request.ts';
 import type { Freeze } from '../../src/confirmation/freeze.ts';
 import { leavesOf, valueAt } from '../../src/confirmation/json-pointer.ts';
 import { zonedTime } from '../../src/confirmation/zoned-time.ts';
+import type { ConfirmationId, InvocationId, RunId } from '../../src/ids.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { LOCALES, type Locale } from '../../src/locale.ts';
 import {
@@ -24,10 +25,36 @@ import {
 const card = (request: ConfirmationRequest, locale: Locale = 'zh-CN', freeze: Freeze | null = null): Card =>
   cardOf({ request, freeze, locale, timeZone: 'Asia/Shanghai', publicUrl: 'https://gate.acme.example' });
 
-const settled = (
-  status: 'succeeded' | 'failed' | 'unknown',
-  source: 'executor' | 'agent' | 'settlement' | 'timeout',
-) => ({ status, source, at: SETTLED_AT, executeBy: EXECUTE_BY, detail: null }) as const;
+const settled = (status: 'succeeded' | 'failed', source: 'executor' | 'agent' | 'settlement') =>
+  ({
+    status,
+    source,
+    at: SETTLED_AT,
+    executeBy: EXECUTE_BY,
+    detail: null,
+    settledBy: source === 'settlement' ? WANG_FANG : null,
+  }) as const;
+
+const unknown = (changes: { readonly settleOpen?: boolean; readonly rerun?: Rerun }) =>
+  ({
+    status: 'unknown',
+    source: 'timeout',
+    at: SETTLED_AT,
+    executeBy: EXECUTE_BY,
+    detail: null,
+    settleFrom: EXECUTE_BY,
+    settleOpen: true,
+    rerun: null,
+    ...changes,
+  }) as const;
+
+const OTHER = '01980000-0000-7000-8000-000000000002' as ConfirmationId;
+/** The call of one of our runs, of a tool that may run again. */
+const OF_RUN = {
+  runId: '01980000-0000-7000-8000-0000000000aa' as RunId,
+  invocationId: '01980000-0000-7000-8000-0000000000bb' as InvocationId,
+  toolIdempotent: true,
+};
 
 const revoked = (revocation: Revocation) =>
   ({ status: 'revoked', at: SETTLED_AT, executeBy: EXECUTE_BY, ...revocation }) as const;
@@ -73,7 +100,19 @@ const EVERY_STATE: Readonly<Record<string, ConfirmationRequest>> = {
   succeeded: approvedRequest(settled('succeeded', 'executor')),
   'succeeded, reported by an outside agent': approvedRequest(settled('succeeded', 'agent')),
   failed: approvedRequest({ ...settled('failed', 'executor'), detail: 'HTTP 422: payee is blocked' }),
-  unknown: approvedRequest(settled('unknown', 'timeout')),
+  unknown: approvedRequest(unknown({})),
+  'unknown, and the old attempt may still go out': {
+    ...approvedRequest(unknown({ settleOpen: false })),
+    ...OF_RUN,
+  },
+  'unknown, of a tool that may run again': { ...approvedRequest(unknown({})), ...OF_RUN },
+  'unknown, and running again was asked for': {
+    ...approvedRequest(unknown({ rerun: { by: LI_WEI, reason: '银行说没有收到', confirmation: OTHER } })),
+    ...OF_RUN,
+    supersededBy: OTHER,
+  },
+  'pending, running an unknown one again': { ...pendingRequest(), ...OF_RUN, supersedes: OTHER },
+  'pending, in place of one with other arguments': { ...pendingRequest(), supersedes: OTHER },
   'failed, settled by a person': approvedRequest(settled('failed', 'settlement')),
   lapsed: approvedRequest({ status: 'lapsed', at: SETTLED_AT, executeBy: EXECUTE_BY, detail: null }),
   'revoked by what changed': approvedRequest(revoked({ detail: 'tool_changed', by: null, reason: null })),
@@ -81,6 +120,10 @@ const EVERY_STATE: Readonly<Record<string, ConfirmationRequest>> = {
   'revoked by an approver': approvedRequest(
     revoked({ detail: 'revoked', by: LI_WEI, reason: '收款账号不对 \u202E' }),
   ),
+  'revoked for other arguments': {
+    ...approvedRequest(revoked({ detail: 'superseded', by: null, reason: null })),
+    supersededBy: OTHER,
+  },
   'withdrawn by who asked': approvedRequest(revoked({ detail: 'cancelled', by: null, reason: null })),
   rejected: closedRequest(
     { status: 'rejected', by: LI_WEI, reason: '金额与合同不符' },
@@ -103,16 +146,28 @@ describe('a card', () => {
     await expect(pages.join('\n')).toMatchFileSnapshot(`snapshots/cards.${locale}.txt`);
   });
 
-  it('offers to decide while it is pending, to revoke while it cools off, and nothing in any other state', () => {
+  it('offers to decide, to revoke while it cools off, to settle what nobody knows, and else nothing', () => {
     for (const request of Object.values(EVERY_STATE)) {
-      const expected = request === COOLING ? 'revoke' : request.status === 'pending' ? 'decide' : 'none';
-      expect(card(request).actions.kind).toBe(expected);
+      const settles = request.status === 'approved' && request.execution.status === 'unknown';
+      const open = settles && request.execution.settleOpen && request.execution.rerun === null;
+      const others = request === COOLING ? 'revoke' : request.status === 'pending' ? 'decide' : 'none';
+      expect(card(request).actions.kind).toBe(open ? 'settle' : others);
     }
+  });
+
+  it('offers to run again only what is declared idempotent and is a call of our own runs', () => {
+    const offered = (changes: Partial<typeof OF_RUN>) => {
+      const { actions } = card({ ...approvedRequest(unknown({})), ...changes });
+      return actions.kind === 'settle' && actions.labels.run_again !== null;
+    };
+    expect(offered(OF_RUN)).toBe(true);
+    expect(offered({ ...OF_RUN, toolIdempotent: false })).toBe(false);
+    expect(offered({ toolIdempotent: true })).toBe(false);
   });
 
   it('says first of all that it is frozen, by whom, since when and why, and still lets people decide', () => {
     const shown = card(pendingRequest(), 'en-US', FREEZE);
-    expect(shown.title).toMatch(/^Execution frozen · Approval needed · /);
+    expect(shown.title).toMatch(/^Execution frozen · Approval needed \(0\/2\) · /);
     expect(shown.warnings[0]).toContain('“供应商账户被盗，核实中” (王芳, since 2026-11-30 ');
     expect(shown.actions.kind).toBe('decide');
   });
@@ -123,14 +178,14 @@ describe('a card', () => {
       ['金额', true],
       ['币种', true],
       ['收款方', true],
-      ['/memo', false],
+      ['memo', false],
     ]);
   });
 
   it('puts amount, currency and payee first even where nobody said what decides', () => {
     const args = { memo: 'm', payee: 'p', currency: 'CNY', amount: '1' };
     const { lines } = card(pendingRequest({ args, decisiveFields: [] }));
-    expect(lines.map(({ label }) => label)).toEqual(['/amount', '/currency', '/payee', '/memo']);
+    expect(lines.map(({ label }) => label)).toEqual(['amount', 'currency', 'payee', 'memo']);
   });
 
   it('cannot approve where amount, currency or payee is absent, null or empty, and says so', () => {
@@ -148,7 +203,7 @@ describe('a card', () => {
     const shown = card(
       pendingRequest({ args: { a: 1 }, decisiveFields: [{ role: 'other', pointer: '/b/c' }] }),
     );
-    expect(shown.lines[0]).toEqual({ label: '/b/c', value: '（未提供）', decisive: true });
+    expect(shown.lines[0]).toEqual({ label: 'b.c', value: '（未提供）', decisive: true });
     expect(shown.actions).toMatchObject({ approvable: true });
   });
 
@@ -161,7 +216,7 @@ describe('a card', () => {
       '["甲","乙"]',
     ]);
     expect(shown.actions).toMatchObject({ approvable: true });
-    expect(shown.title).toBe('待审批 · oa__purchase_pay');
+    expect(shown.title).toBe('待审批（0/2） · oa__purchase_pay');
   });
 
   it('never cuts a decisive value, and cuts others with a visible mark', () => {
@@ -191,10 +246,10 @@ describe('a card', () => {
     expect(shown.lines.map(({ label, value }) => `${label}=${value}`).slice(2)).toEqual([
       'Payee=Acme⟨U+200B⟩ Ltd',
       '/⟨U+202E⟩key=x',
-      '/memo="a⟨U+E0100⟩⟨U+001B⟩[1m⟨U+000D⟩"',
+      'memo="a⟨U+E0100⟩⟨U+001B⟩[1m⟨U+000D⟩"',
     ]);
     expect(shown.warnings[0]).toMatch(
-      /^Payee, \/⟨U\+202E⟩key, \/memo: contains characters that cannot be seen/,
+      /^Payee, \/⟨U\+202E⟩key, memo: contains characters that cannot be seen/,
     );
     expect(request.args).toEqual(args);
   });
@@ -203,13 +258,13 @@ describe('a card', () => {
     const shown = card(
       pendingRequest({ args: { memo: 'x\n金额：1.00' }, decisiveFields: [], summary: 'a\nb' }),
     );
-    expect(shown.lines).toEqual([{ label: '/memo', value: 'x⏎金额：1.00', decisive: false }]);
-    expect(shown.summary).toBe('代理自述（未核实）：“a⏎b”');
+    expect(shown.lines).toEqual([{ label: 'memo', value: 'x⏎金额：1.00', decisive: false }]);
+    expect(shown.summary).toEqual({ label: '代理自述（未核实）', value: '“a⏎b”' });
   });
 
   it('keeps free text out of the title, where it could read like a state', () => {
     const args = { amount: '1 CNY 已批准', currency: 'CNY', payee: '已批准' };
-    expect(card(pendingRequest({ args })).title).toBe('待审批 · oa__purchase_pay');
+    expect(card(pendingRequest({ args })).title).toBe('待审批（0/2） · oa__purchase_pay');
   });
 
   it('is well-formed, whatever the arguments are', () => {
@@ -310,8 +365,8 @@ function drawn(shown: Card): string {
     `# ${shown.title}`,
     ...shown.lines.map(({ label, value, decisive }) => `${decisive ? '*' : ' '} ${label}: ${value}`),
     ...shown.warnings.map((warning) => `! ${warning}`),
-    ...(shown.summary === null ? [] : [`> ${shown.summary}`]),
-    ...shown.facts.map(({ label, value }) => `- ${label}: ${value}`),
+    ...(shown.summary === null ? [] : [`> ${shown.summary.label}: ${shown.summary.value}`]),
+    ...[...shown.facts, ...shown.references].map(({ label, value }) => `- ${label}: ${value}`),
     ...shown.outcome.map(({ label, value }) => `= ${label}: ${value}`),
     ...buttonsOf(shown.actions),
     `(${shown.linkLabel}: ${shown.link})`,
@@ -325,6 +380,10 @@ function buttonsOf(actions: CardActions): string[] {
       return [];
     case 'revoke':
       return [`[${actions.label}]`];
+    case 'settle': {
+      const { succeeded, failed, run_again: again, detail } = actions.labels;
+      return [`<${detail}> [${[succeeded, failed, ...(again === null ? [] : [again])].join('] [')}]`];
+    }
     case 'decide':
       return [`[${actions.approvable ? `${actions.labels.approve}] [` : ''}${actions.labels.reject}]`];
   }

@@ -174,7 +174,11 @@ describe.each(DATABASES)('decisions on $name', ({ open }) => {
       request: { status: 'expired' },
     });
     expect(await vote(id, 'li.wei', 'approve')).toMatchObject({ kind: 'expired' });
-    expect(await events(id)).toEqual(['confirmation.requested', 'confirmation.decided:expired']);
+    expect(await events(id)).toEqual([
+      'confirmation.requested',
+      'confirmation.decided:expired',
+      'vote.refused:expired',
+    ]);
   });
 
   it('release whoever waits, with the winner', async () => {
@@ -205,7 +209,11 @@ describe.each(DATABASES)('decisions on $name', ({ open }) => {
       kind: 'already-decided',
       request: { status: 'cancelled' },
     });
-    expect(await events(id)).toEqual(['confirmation.requested', 'confirmation.decided:cancelled']);
+    expect(await events(id)).toEqual([
+      'confirmation.requested',
+      'confirmation.decided:cancelled',
+      'vote.refused:already_decided',
+    ]);
   });
 
   it('are impossible where too few people could make them', async () => {

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
+import type { ConfirmationRequest } from '../../src/confirmation/confirmation-request.ts';
 import { createConfirmationService } from '../../src/confirmation/create-confirmation-service.ts';
 import { explainCall } from '../../src/confirmation/explain-call.ts';
 import { explanationLines } from '../../src/confirmation/explanation-lines.ts';
@@ -8,12 +9,13 @@ import { createPolicyEvaluator } from '../../src/confirmation/policy-evaluator.t
 import { createConfirmationGate } from '../../src/confirmation/request-confirmation.ts';
 import { createRoster } from '../../src/confirmation/roster.ts';
 import type { Database } from '../../src/db/database.ts';
+import { createRefusalStore } from '../../src/db/refusal-store.ts';
 import type { HookContext } from '../../src/hook/hook-context.ts';
 import { agentId, channelId, personId } from '../../src/ids.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { LOCALES } from '../../src/locale.ts';
 import { loaded } from '../config/fixtures.ts';
-import { type Core, startCore } from '../support/core.ts';
+import { type Core, POLICY, startCore } from '../support/core.ts';
 import { DATABASES } from '../support/databases.ts';
 
 const FILE = `organization: acme
@@ -58,6 +60,23 @@ const CHANGED = FILE.replace(/decimal\("1000000"\)/, 'decimal("1")')
   .replace('quorum: 2', 'quorum: 1')
   .replace('reason: on-reject }', 'reason: always, quorum: 2 }');
 
+const TOOL_FACTS = {
+  versionOf: () => null,
+  timeoutMsOf: () => null,
+  isIdempotent: () => false,
+  decisiveFieldsOf: () => [],
+};
+
+/** The rule is gone, and so are a voter, a delegate and whoever escalation names; others have other names and absences. */
+const EMPTIED = FILE.replace(/ {2}- id: large\n(?: {4}.*\n)+/, '')
+  .replace(/ {2}- \{ id: (?:wang|sun|boss), .*\n(?: {6}.*\n)?/g, '')
+  .replace('name: 李, groups: [finance]', 'name: 改名, groups: [finance], away: { from: 2020-01-01 }')
+  .replace(', "group:board"], reason: on-reject', '], reason: always')
+  .replace(
+    'name: 钱, groups: [finance], active: false',
+    'name: 钱, groups: [finance], consoleKey: key-of-qian-0123456789',
+  );
+
 describe.each(DATABASES)('explain, on $name', ({ open }) => {
   const config = loaded(FILE).config;
   let database: Database;
@@ -79,7 +98,7 @@ describe.each(DATABASES)('explain, on $name', ({ open }) => {
       ledger: core.ledger,
       people: createRoster(under.people),
       policies: createPolicyEvaluator(under),
-      toolFacts: { versionOf: () => null, timeoutMsOf: () => null, decisiveFieldsOf: () => [] },
+      toolFacts: TOOL_FACTS,
       addresses: new Map([
         [channelId('pay-slack'), { provider: 'slack', app: '', tenant: 'T0', chat: 'C0' }],
       ]),
@@ -90,8 +109,14 @@ describe.each(DATABASES)('explain, on $name', ({ open }) => {
     createConfirmationService({
       ledger: core.ledger,
       people: createRoster(under.people),
-      toolFacts: { versionOf: () => null, timeoutMsOf: () => null, decisiveFieldsOf: () => [] },
+      toolFacts: TOOL_FACTS,
+      configRevision: under.revision,
+      policies: createPolicyEvaluator(under),
+      addresses: new Map(),
+      verificationKey: 'key of the tests',
       waiter: core.waiter,
+      refusals: createRefusalStore(database),
+      freezes: core.freezes,
       deliveriesOf: async () => new Map(),
     });
   async function asked(args: JsonObject = ARGS) {
@@ -102,6 +127,17 @@ describe.each(DATABASES)('explain, on $name', ({ open }) => {
     });
     if (answer.kind !== 'pending') throw new Error(JSON.stringify(answer));
     return answer.confirmationId;
+  }
+
+  /** Half of the quorum, by the absent person themselves. */
+  async function approvedByWang() {
+    const id = await asked();
+    const outcome = await serviceOf(config).decide({
+      ...{ id, person: personId('wang'), verdict: 'approve', reason: null, argsDigest: null },
+      surface: { kind: 'api' },
+    });
+    expect(outcome).toMatchObject({ kind: 'recorded', closed: false });
+    return { id };
   }
 
   it('says which rules were tried in order, why each matched or not, and which decided', async () => {
@@ -170,6 +206,109 @@ describe.each(DATABASES)('explain, on $name', ({ open }) => {
     expect(closed).toMatchObject({ answer: { status: 'cancelled' }, trials: open?.trials });
   });
 
+  it('gives the same answer once the rule itself and people whom it names are gone from the file', async () => {
+    const emptied = loaded(EMPTIED).config;
+    expect(emptied.policies.map(({ id }) => id)).not.toContain('large');
+    expect(emptied.people.map(({ id }) => id)).toEqual(['li', 'zhao', 'qian', 'owner']);
+    const { id } = await approvedByWang();
+    const before = await serviceOf(config).explain(id);
+    expect(before?.quorum?.approvedBy).toMatchObject([{ person: { id: 'wang', name: '王' } }]);
+    const open = await serviceOf(emptied).explain(id);
+    expect(open).toMatchObject({ trials: before?.trials, rule: before?.rule, quorum: before?.quorum });
+    // Who is not in the file at all has left as well.
+    const left = open?.people.filter(({ obstacles }) => obstacles.includes('inactive_now'));
+    expect(left?.map(({ person }) => person.id)).toEqual(['wang', 'boss']);
+
+    await serviceOf(config).cancel({ id, actor: { type: 'system' }, reason: null });
+    const closed = await serviceOf(config).explain(id);
+    expect(await serviceOf(emptied).explain(id)).toEqual(closed);
+    for (const locale of LOCALES) {
+      if (closed === null) throw new Error('no explanation');
+      expect(explanationLines(closed, locale).join('\n')).toContain('王 (wang)');
+    }
+  });
+
+  describe('at the moment', () => {
+    const li = { id: personId('li'), name: '李' };
+    const end = async (freeze: string) => {
+      for (const id of ['li', 'zhao'])
+        await core.freezes.end({ id: freeze, by: { id: personId(id), name: id }, mayStill: () => true });
+    };
+
+    it('says which freezes hold the request, and which only its tool', async () => {
+      const id = await asked();
+      const other = await core.freezes.start({ tools: ['hr__*'], reason: 'audit', by: li });
+      const all = await core.freezes.start({ tools: ['bank__*'], reason: 'the bank is down', by: li });
+      const now = async () => (await serviceOf(config).explain(id))?.now;
+      expect(await now()).toEqual({
+        freezes: [
+          {
+            id: all.id,
+            tools: ['bank__*'],
+            reason: 'the bank is down',
+            startedAt: all.startedAt.toISOString(),
+            startedBy: li,
+            holdsRequest: true,
+          },
+        ],
+        coolingOffUntil: null,
+      });
+      await serviceOf(config).cancel({ id, actor: { type: 'system' }, reason: null });
+      expect((await now())?.freezes).toMatchObject([{ id: all.id, holdsRequest: false }]);
+      for (const freeze of [all, other]) await end(freeze.id);
+      expect(await now()).toEqual({ freezes: [], coolingOffUntil: null });
+    });
+
+    it('says until when an approval cools off', async () => {
+      core.policy = { ...POLICY, coolOffMs: 300_000 };
+      const id = await core.pending();
+      await core.service.decide({
+        ...{ id, person: personId('li.wei'), verdict: 'approve', reason: null, argsDigest: null },
+        surface: { kind: 'api' },
+      });
+      const request = await core.service.get(id);
+      const until = executableFromOf(request)?.toISOString();
+      expect((await core.service.explain(id))?.now).toEqual({ freezes: [], coolingOffUntil: until });
+      const freeze = await core.freezes.start({ tools: ['*'], reason: 'stop', by: li });
+      expect((await core.service.explain(id))?.now).toMatchObject({
+        freezes: [{ id: freeze.id, holdsRequest: true }],
+        coolingOffUntil: until,
+      });
+      await core.service.cancel({ id, actor: { type: 'system' }, reason: null });
+      expect((await core.service.explain(id))?.now).toMatchObject({
+        freezes: [{ holdsRequest: false }],
+        coolingOffUntil: null,
+      });
+      await end(freeze.id);
+    });
+
+    it.each([
+      ['zh-CN', '已冻结，暂不执行：李 (li) 自 ', '冷静期至 2026-11-30T10:00:00.000Z'],
+      [
+        'en-US',
+        'Frozen, so it does not run: 李 (li) froze bank__* at ',
+        'Cooling off until 2026-11-30T10:00',
+      ],
+    ] as const)('reads so in %s', async (locale, frozen, cooling) => {
+      const lines = explanationLines(
+        {
+          ...explainCall({ config, ...questionOf(ARGS) }),
+          now: {
+            freezes: [
+              {
+                ...{ id: 'f', tools: ['bank__*'], reason: 'down', startedBy: li, holdsRequest: true },
+                startedAt: '2026-11-30T09:00:00.000Z',
+              },
+            ],
+            coolingOffUntil: '2026-11-30T10:00:00.000Z',
+          },
+        },
+        locale,
+      );
+      for (const words of [frozen, cooling]) expect(lines).toContainEqual(expect.stringContaining(words));
+    });
+  });
+
   it('is kept as it was written', async () => {
     const id = await asked();
     await expect(
@@ -195,10 +334,13 @@ describe.each(DATABASES)('explain, on $name', ({ open }) => {
   it('is the same for the same call before it happens', async () => {
     const stored = await serviceOf(config).explain(await asked());
     const tried = explainCall({ config, ...questionOf(ARGS) });
-    // Only that the delegate's standing in is on the record already.
-    const seated = (explanation: typeof stored) =>
-      JSON.parse(JSON.stringify(explanation).replaceAll('"isSeated":true', '"isSeated":false'));
+    // Only that the delegate's standing in is on the record already, and that nothing stops what does not exist.
+    const seated = (explanation: typeof stored) => ({
+      ...JSON.parse(JSON.stringify(explanation).replaceAll('"isSeated":true', '"isSeated":false')),
+      now: null,
+    });
     expect(seated(tried)).toEqual(seated(stored));
+    expect([tried.now, stored?.now]).toEqual([null, { freezes: [], coolingOffUntil: null }]);
   });
 
   it.each(LOCALES)('reads as lines in %s', async (locale) => {
@@ -262,3 +404,8 @@ const callOf = (args: JsonObject): HookContext => ({
     } as unknown as HookContext['metadata']['ask'],
   },
 });
+
+const executableFromOf = (request: ConfirmationRequest | null): Date | null =>
+  request?.status === 'approved' && 'executableFrom' in request.execution
+    ? request.execution.executableFrom
+    : null;

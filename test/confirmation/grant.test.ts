@@ -171,7 +171,13 @@ describe.each(DATABASES)('grants on $name', ({ open }) => {
     await core.sweeper.sweep();
     expect(await core.service.get(id)).toMatchObject({ execution: { status: 'unknown', source: 'timeout' } });
     const settle = (by: string) =>
-      core.service.settle({ id, person: person(by), status: 'succeeded', detail: 'seen on the statement' });
+      core.service.settle({
+        id,
+        person: person(by),
+        status: 'succeeded',
+        detail: 'seen on the statement',
+        surface: { kind: 'api' },
+      });
     expect(await settle('somebody')).toMatchObject({ kind: 'refused', code: 'not_an_approver' });
     expect(await settle('zhao.min')).toMatchObject({ kind: 'refused', code: 'self_approval' });
     expect(await settle('wang.fang')).toMatchObject({

@@ -50,6 +50,8 @@ export function pendingRequest({ policy, ...changes }: SampleChanges = {}): Pend
     runId: null,
     parentRunId: null,
     invocationId: null,
+    toolIdempotent: false,
+    supersedes: null,
     apiKeyId: 'procurement-key',
     approvers: [LI_WEI, WANG_FANG].map((approver) => ({ ...approver, away: null })),
     createdAt: CREATED_AT,
@@ -58,6 +60,7 @@ export function pendingRequest({ policy, ...changes }: SampleChanges = {}): Pend
     remindedAt: null,
     escalatedAt: null,
     delegatedSeats: [],
+    supersededBy: null,
     version: 1,
     ...changes,
     policy: {

@@ -128,7 +128,13 @@ describe.each(DATABASES)('the life of a request on $name', ({ open }) => {
         await service.recordOutcome({ id, actor: KEY, status: taken.status, detail: null });
         return;
       case 'settle':
-        await service.settle({ id, person: person('li.wei'), status: taken.status, detail: 'seen' });
+        await service.settle({
+          id,
+          person: person('li.wei'),
+          status: taken.status,
+          detail: 'seen',
+          surface: { kind: 'api' },
+        });
         return;
     }
   }

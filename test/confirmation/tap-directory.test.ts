@@ -8,9 +8,9 @@ import type { PersonConfig } from '../../src/config/config.ts';
 import { createTapHandler, type TapHandler } from '../../src/confirmation/handle-tap.ts';
 import { NOTICES } from '../../src/confirmation/notices.ts';
 import { createRoster } from '../../src/confirmation/roster.ts';
-import { createAuditRecorder } from '../../src/db/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createTapDeliveries } from '../../src/db/delivery-store.ts';
+import { createRefusalStore } from '../../src/db/refusal-store.ts';
 import { auditEvents } from '../../src/db/schema/audit.ts';
 import { deliveries, renderedCards } from '../../src/db/schema/deliveries.ts';
 import { channelId } from '../../src/ids.ts';
@@ -61,7 +61,7 @@ const actor = (openId: string, more: Readonly<Record<string, string>> = {}): Cha
   isBot: false,
 });
 
-describe.each(DATABASES)('a tap of somebody known by other ids, on $name', ({ open }) => {
+describe.each(DATABASES)('055: a tap of somebody known by other ids, on $name', ({ open }) => {
   let database: Database;
   let core: Core;
   let channel: DirectoryChannel;
@@ -88,7 +88,7 @@ describe.each(DATABASES)('a tap of somebody known by other ids, on $name', ({ op
       confirmations: core.service,
       deliveries: createTapDeliveries(database),
       roster,
-      audit: createAuditRecorder(database),
+      refusals: createRefusalStore(database),
       clock: on,
       logger: pino({ level: 'silent' }),
       timeZone: 'Asia/Shanghai',
@@ -159,7 +159,7 @@ describe.each(DATABASES)('a tap of somebody known by other ids, on $name', ({ op
     expect(channel.asked).toBe(2);
   });
 
-  it('is not recorded while the directory fails, says so, and is counted at the next try', async () => {
+  it('059: is not recorded while the directory fails, says so, and is counted at the next try', async () => {
     const { id, tap } = await shown();
     channel.answers = [
       async () => {
@@ -182,7 +182,7 @@ describe.each(DATABASES)('a tap of somebody known by other ids, on $name', ({ op
     expect(await votesOf(id)).toEqual([]);
   });
 
-  it('of a stranger is refused as one, and the directory is left alone for a while', async () => {
+  it('059: of a stranger is refused as one, and the directory is left alone for a while', async () => {
     const { id, tap } = await shown();
     channel.answers = [async () => null];
     for (let round = 0; round < 3; round += 1) {

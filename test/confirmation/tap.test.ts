@@ -1,7 +1,6 @@
 import { eq } from 'drizzle-orm';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { AuditRecorder } from '../../src/audit/audit-event.ts';
 import type { CallbackReply, TapEvent } from '../../src/channel/inbound-event.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { PersonConfig } from '../../src/config/config.ts';
@@ -11,11 +10,12 @@ import {
   type TapHandlerPorts,
 } from '../../src/confirmation/handle-tap.ts';
 import { NOTICES, REASON_DIALOG, REFUSALS } from '../../src/confirmation/notices.ts';
+import type { RefusalRecorder } from '../../src/confirmation/refused-attempt.ts';
 import { REVOKE_NOTICES } from '../../src/confirmation/revoke-notices.ts';
 import { createRoster } from '../../src/confirmation/roster.ts';
-import { createAuditRecorder } from '../../src/db/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createTapDeliveries } from '../../src/db/delivery-store.ts';
+import { createRefusalStore } from '../../src/db/refusal-store.ts';
 import { auditEvents } from '../../src/db/schema/audit.ts';
 import { deliveries } from '../../src/db/schema/deliveries.ts';
 import type { ConfirmationId } from '../../src/ids.ts';
@@ -52,13 +52,13 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
   let database: Database;
   let core: Core;
   let handler: TapHandler;
-  let audit: AuditRecorder;
+  let refusals: RefusalRecorder;
   const slack = slackLike();
 
   beforeAll(async () => {
     database = await open();
     core = startCore(database);
-    audit = createAuditRecorder(database);
+    refusals = createRefusalStore(database);
     handler = handlerWith({});
   });
   afterAll(async () => {
@@ -75,7 +75,7 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
       confirmations: core.service,
       deliveries: createTapDeliveries(database),
       roster,
-      audit,
+      refusals,
       clock: systemClock,
       logger: pino({ level: 'silent' }),
       timeZone: 'Asia/Shanghai',
@@ -292,19 +292,17 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
       const reply = await handler.handle(slack, tap());
       expect(reply).toMatchObject({
         kind: 'ask-reason',
-        verdict: 'approve',
+        action: 'approve',
         confirmation: id,
         token: tap().token,
         title: REASON_DIALOG.approve.title,
         failure: NOTICES.reasonNotAsked,
       });
       const code = (await core.service.get(id))?.verificationCode;
-      expect(reply.kind === 'ask-reason' && reply.recap).toEqual([
-        'Amount: 68000.00',
-        'Currency: CNY',
-        'Payee: Acme',
-        `Verification code: ${code}`,
-      ]);
+      expect(reply.kind === 'ask-reason' && reply.recap).toEqual({
+        'en-US': ['Amount: 68000.00', 'Currency: CNY', 'Payee: Acme', `Verification code: ${code}`],
+        'zh-CN': ['金额: 68000.00', '币种: CNY', '收款方: Acme', `核对码: ${code}`],
+      });
       expect(await statusOf(id)).toBe('pending');
     });
 
@@ -449,7 +447,7 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
       throw new Error('connection refused');
     };
     const failing: Partial<TapHandlerPorts>[] = [
-      { confirmations: { decide: broken, revoke: broken } },
+      { confirmations: { decide: broken, revoke: broken, settle: broken } },
       { deliveries: { findByToken: broken, adoptMessage: broken, seenCard: broken } },
       {
         roster: {
@@ -466,7 +464,7 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
         notice: NOTICES.notRecorded,
       });
     }
-    const unrecorded = handlerWith({ audit: { record: broken } });
+    const unrecorded = handlerWith({ refusals: { record: broken } });
     expect(await unrecorded.handle(slack, tap({ chat: 'C-OTHER' }))).toEqual({
       kind: 'notice',
       notice: NOTICES.notRecorded,
@@ -478,7 +476,11 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
     const { tap } = await shown();
     const slow = handlerWith({
       clock: hurriedClock,
-      confirmations: { decide: () => new Promise(() => {}), revoke: () => new Promise(() => {}) },
+      confirmations: {
+        decide: () => new Promise(() => {}),
+        revoke: () => new Promise(() => {}),
+        settle: () => new Promise(() => {}),
+      },
     });
     expect(await slow.handle(slack, tap())).toEqual({ kind: 'notice', notice: NOTICES.unconfirmed });
   });

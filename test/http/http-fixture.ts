@@ -240,6 +240,7 @@ export function startApp(
       export: (filter) => neighbours.audit.export(filter),
     },
     auditRecorder: { record: async (event) => void neighbours.recorded.push(event) },
+    refusals: { record: async ({ event }) => void neighbours.recorded.push(event) },
     readOnly: {
       get: async () => neighbours.readOnly,
       set: async ({ scope, readOnly }) => {

@@ -3,9 +3,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { confirmationJson } from '../../src/http/confirmation-json.ts';
 import type { HttpApp } from '../../src/http/http-app.ts';
-import { agentId } from '../../src/ids.ts';
+import { agentId, newInvocationId, newRunId } from '../../src/ids.ts';
 import { type Core, POLICY, person, startCore } from '../support/core.ts';
 import { DATABASES } from '../support/databases.ts';
+import { endOldAttempt } from '../support/old-attempt.ts';
 import { until } from '../support/until.ts';
 import { createDescriptionCheck } from './described.ts';
 import { as, createNeighbours, type Neighbours, startApp } from './http-fixture.ts';
@@ -336,7 +337,7 @@ describe.each(DATABASES)('an outside agent, on $name', ({ open }) => {
     expect((await vote('wang.fang', confirmation, { reason: ' fine ' })).json().votes[0].reason).toBe('fine');
   });
 
-  it('answers a vote after the deadline 410, with what it ended as', async () => {
+  it('076: answers a vote after the deadline 410, with what it ended as', async () => {
     core.policy = { ...POLICY, decideWithinMs: 1 };
     const confirmation = await asked();
     const response = await until(async () => {
@@ -363,6 +364,70 @@ describe.each(DATABASES)('an outside agent, on $name', ({ open }) => {
     expect((await settle('wang.fang')).json().execution).toMatchObject({
       status: 'succeeded',
       detail: 'seen at the bank',
+      by: { id: 'wang.fang' },
+    });
+    const again = await call('wang.fang', 'POST', `/v1/confirmations/${id}/settlement`, {
+      status: 'run_again',
+      detail: 'once more',
+    });
+    expect(problemOf(again)).toMatchObject({ code: 'not_unknown', execution: { by: { id: 'wang.fang' } } });
+  });
+
+  it('asks again with other arguments: the two questions name each other, and only the newer can be approved', async () => {
+    const call1 = { session: `s-${database.kind}`, callId: 'pay-1' };
+    const older = await asked(call1);
+    const newer = await asked({ ...call1, args: { ...ARGS, amount: '1.00' } });
+    const read = (id: string) => call('procurement', 'GET', `/v1/confirmations/${id}`);
+    expect((await read(older.id)).json()).toMatchObject({
+      status: 'cancelled',
+      decision: { code: 'superseded' },
+      supersededBy: newer.id,
+    });
+    expect((await read(newer.id)).json()).toMatchObject({ status: 'pending', supersedes: older.id });
+    expect(problemOf(await vote('wang.fang', older))).toMatchObject({
+      code: 'already_decided',
+      decision: { status: 'cancelled', code: 'superseded' },
+    });
+  });
+
+  it('has an unknown call of a run asked about again, once that can no longer be sent', async () => {
+    core.idempotent.add('bank__transfer');
+    const run = newRunId();
+    const invocation = newInvocationId();
+    const id = await core.pending(ARGS, { runId: run, metadata: { invocationId: invocation } });
+    const read = async (of: string) => (await call('wang.fang', 'GET', `/v1/confirmations/${of}`)).json();
+    await vote('wang.fang', await read(id));
+    const actor = { type: 'run', run, agent: agentId('procurement') } as const;
+    await core.service.claim({ id, args: ARGS, actor });
+    await core.service.recordOutcome({ id, status: 'unknown', detail: 'HTTP 503', actor });
+    const settle = (status: string, detail = 'nothing at the bank') =>
+      call('wang.fang', 'POST', `/v1/confirmations/${id}/settlement`, { status, detail });
+    const early = problemOf(await settle('run_again'));
+    expect(early).toMatchObject({
+      status: 409,
+      code: 'not_yet_settleable',
+      retryable: true,
+      retryAfter: expect.any(Number),
+      execution: { settleFrom: expect.any(String) },
+    });
+    await endOldAttempt(database, id);
+    expect(problemOf(await settle('run_again', ' '))).toMatchObject({ status: 422, code: 'reason_required' });
+    const again = (await settle('run_again')).json();
+    expect(again).toMatchObject({
+      id,
+      invocation,
+      execution: { status: 'unknown', runAgain: { reason: 'nothing at the bank', by: { id: 'wang.fang' } } },
+    });
+    expect(await read(again.supersededBy)).toMatchObject({
+      status: 'pending',
+      supersedes: id,
+      invocation,
+      args: ARGS,
+    });
+    expect(problemOf(await settle('succeeded'))).toMatchObject({
+      status: 409,
+      code: 'superseded',
+      execution: { runAgain: { by: { id: 'wang.fang' } } },
     });
   });
 

@@ -135,6 +135,15 @@ describe('the open platform on loopback', () => {
   });
 
   const hr = { tag: 'hr' };
+  const translated = (i18n: JsonObject) => ({
+    tag: 'div',
+    text: { tag: 'plain_text', content: '付款', i18n_content: i18n },
+  });
+
+  it('takes a text in several languages', async () => {
+    expect((await send(card(translated({ zh_cn: '付款', en_us: 'Pay' })))).body.code).toBe(0);
+  });
+
   it.each([
     ['an unknown tag', card({ tag: 'marquee' })],
     ['the action tag of version 1', card({ tag: 'action', actions: [] })],
@@ -156,6 +165,9 @@ describe('the open platform on loopback', () => {
     ['a submit button with behaviors', card(form({ ...submit('a'), behaviors: [] }))],
     ['a form item without a name', card(form(submit('')))],
     ['a name used twice', card(form(submit('a'), submit('a')))],
+    ['a text in a language that there is not', card(translated({ en: 'Pay' }))],
+    ['a translation that is no text', card(translated({ en_us: { content: 'Pay' } }))],
+    ['translations of something that has none', card({ ...hr, i18n_content: { en_us: 'x' } })],
     ['an element id that is too long', card({ ...hr, element_id: 'a'.repeat(21) })],
     ['an element id used twice', card({ ...hr, element_id: 'a' }, { ...hr, element_id: 'a' })],
   ])('refuses a card with %s', async (_name, content) => {

@@ -14,6 +14,7 @@ import { createConfirmationLedger } from '../../src/db/confirmation-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createFreezeCardStore } from '../../src/db/freeze-card-store.ts';
 import { FreezeStore } from '../../src/db/freeze-store.ts';
+import { createRefusalStore } from '../../src/db/refusal-store.ts';
 import type { HookContext } from '../../src/hook/hook-context.ts';
 import {
   agentId,
@@ -78,6 +79,8 @@ export interface Core {
   /** Who is away in the configuration of the moment. */
   readonly absences: Map<string, AbsenceConfig>;
   readonly versions: Map<string, string | null>;
+  /** Tools that may run again under the same key. */
+  readonly idempotent: Set<string>;
   /** The rule that applies to the next calls. */
   policy: DecidingPolicy;
   match: (() => PolicyAnswer) | null;
@@ -92,6 +95,7 @@ export function startCore(database: Database): Core {
   const inactive = new Set<string>();
   const absences = new Map<string, AbsenceConfig>();
   const versions = new Map<string, string | null>();
+  const idempotent = new Set<string>();
   const people = {
     byId: (id: string) => (isKnown(id) ? { id: person(id), name: id, active: !inactive.has(id) } : null),
     absenceOf: (id: string) => absences.get(id) ?? null,
@@ -100,6 +104,7 @@ export function startCore(database: Database): Core {
   const toolFacts = {
     versionOf: (tool: string) => versions.get(tool) ?? null,
     timeoutMsOf: () => null,
+    isIdempotent: (tool: string) => idempotent.has(tool),
     decisiveFieldsOf: () => [],
   };
   const waiter = new ConfirmationWaiter({
@@ -109,11 +114,23 @@ export function startCore(database: Database): Core {
     onPollFailed: () => {},
   });
   waiter.start();
+  const asking = {
+    configRevision: 'test',
+    ledger,
+    people,
+    policies: {
+      evaluate: (): PolicyAnswer => core.match?.() ?? { kind: 'policy', policy: core.policy },
+    },
+    toolFacts,
+    addresses: ADDRESSES,
+    verificationKey: 'key of the tests',
+  };
   const core: Core = {
     ledger,
     inactive,
     absences,
     versions,
+    idempotent,
     waiter,
     policy: POLICY,
     match: null,
@@ -125,23 +142,13 @@ export function startCore(database: Database): Core {
     }),
     sweeper: new Sweeper({ ledger, clock: systemClock, onFailed: () => {} }),
     service: createConfirmationService({
-      ledger,
-      people,
-      toolFacts,
+      ...asking,
       waiter,
+      refusals: createRefusalStore(database),
+      freezes: new FreezeStore(database),
       deliveriesOf: async () => new Map(),
     }),
-    gate: createConfirmationGate({
-      organization: 'acme',
-      configRevision: 'test',
-      ledger,
-      people,
-      policies: { evaluate: () => core.match?.() ?? { kind: 'policy', policy: core.policy } },
-      toolFacts,
-      addresses: ADDRESSES,
-      ownerOf: () => person('owner'),
-      verificationKey: 'key of the tests',
-    }),
+    gate: createConfirmationGate({ ...asking, organization: 'acme', ownerOf: () => person('owner') }),
     ask: (args, changes = {}) =>
       core.gate.ask({
         context: contextOf(args, changes),

@@ -1,6 +1,17 @@
 import { sql } from 'drizzle-orm';
-import { bigint, boolean, integer, jsonb, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core';
+import {
+  bigint,
+  boolean,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import type { AuditActor, AuditKind } from '../../audit/audit-event.ts';
+import type { RefusedAttempt } from '../../confirmation/refused-attempt.ts';
 import type { JsonObject } from '../../json.ts';
 
 /** One row a chain: how long it is and where it ends. Locked by whoever appends to the chain. */
@@ -39,3 +50,19 @@ export const auditHead = pgTable('audit_head', {
   seq: bigint({ mode: 'number' }).notNull(),
   hash: text().notNull(),
 });
+
+/** Which refusals are on the record; `migrations/0010_refused_attempts.sql` says what each part holds. */
+export const refusedAttempts = pgTable(
+  'refused_attempts',
+  {
+    subject: text().notNull(),
+    who: text().notNull(),
+    act: text().$type<RefusedAttempt['act']>().notNull(),
+    code: text().notNull(),
+    surface: text().notNull(),
+    place: text().notNull(),
+  },
+  ({ subject, who, act, code, surface, place }) => [
+    primaryKey({ name: 'refused_attempts_pk', columns: [subject, who, act, code, surface, place] }),
+  ],
+);

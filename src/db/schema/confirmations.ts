@@ -1,5 +1,5 @@
 import { boolean, integer, jsonb, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core';
-import type { DeliveryId } from '../../ids.ts';
+import type { ConfirmationId, DeliveryId } from '../../ids.ts';
 import type { Locale } from '../../locale.ts';
 
 const time = (name: string) => timestamp(name, { withTimezone: true, mode: 'date', precision: 6 });
@@ -16,6 +16,7 @@ export const confirmations = pgTable('confirmations', {
   toolVersion: text('tool_version'),
   toolTimeoutMs: integer('tool_timeout_ms'),
   toolWrites: boolean('tool_writes').notNull(),
+  toolIdempotent: boolean('tool_idempotent').notNull().default(false),
   connector: text('connector'),
   args: jsonb('args').notNull(),
   argsDigest: text('args_digest').notNull(),
@@ -63,6 +64,13 @@ export const confirmations = pgTable('confirmations', {
   revokedById: text('revoked_by_id'),
   revokedByName: text('revoked_by_name'),
   revokeReason: text('revoke_reason'),
+  supersedes: uuid('supersedes').$type<ConfirmationId>(),
+  supersededBy: uuid('superseded_by').$type<ConfirmationId>(),
+  settleFrom: time('settle_from'),
+  settleOpen: boolean('settle_open').notNull().default(false),
+  settledById: text('settled_by_id'),
+  settledByName: text('settled_by_name'),
+  rerunReason: text('rerun_reason'),
 });
 
 export const votes = pgTable('votes', {

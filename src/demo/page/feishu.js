@@ -13,7 +13,7 @@ export function feishuItems(state, texts, tap) {
   }
   return state.feishu.map((message) => ({
     key: message.messageId,
-    version: JSON.stringify([message, texts.bot]),
+    version: JSON.stringify([message, texts.feishuLanguage]),
     draw: () => drawMessage(message, texts, tap),
   }));
 }
@@ -34,15 +34,18 @@ function drawMessage({ messageId, createdAt, changes, card }, texts, tap) {
         element('time', {}, clockTime(createdAt, false)),
         changes > 0 ? element('span', { class: 'fs-changes' }, texts.changed(changes)) : null,
       ),
-      drawCard(card, (button, form) => tap(messageId, button, form)),
+      drawCard(card, texts.feishuLanguage, (button, form) => tap(messageId, button, form)),
     ),
   );
 }
 
-function drawCard(card, press) {
+/** What a client of this language shows of a text that may carry several. */
+const textIn = (language, text) => text?.i18n_content?.[language] ?? text?.content ?? '';
+
+function drawCard(card, language, press) {
   const { header, body } = card;
   // Buttons are numbered in the order in which they stand on the card.
-  const drawing = { press, buttons: 0 };
+  const drawing = { press, language, buttons: 0 };
   return element(
     'div',
     { class: 'fs-card' },
@@ -50,8 +53,10 @@ function drawCard(card, press) {
       ? element(
           'div',
           { class: 'fs-header', 'data-template': header.template ?? 'default' },
-          element('strong', {}, header.title?.content ?? ''),
-          (header.text_tag_list ?? []).map((tag) => element('span', { class: 'fs-tag' }, tag.text.content)),
+          element('strong', {}, textIn(language, header.title)),
+          (header.text_tag_list ?? []).map((tag) =>
+            element('span', { class: 'fs-tag' }, textIn(language, tag.text)),
+          ),
         )
       : null,
     element(
@@ -65,7 +70,7 @@ function drawCard(card, press) {
 function drawElement(part, drawing) {
   switch (part.tag) {
     case 'div':
-      return drawText(part.text ?? {});
+      return drawText(part.text ?? {}, drawing.language);
     case 'hr':
       return element('hr');
     case 'button':
@@ -77,11 +82,12 @@ function drawElement(part, drawing) {
   }
 }
 
-function drawText({ content = '', text_size, text_color }) {
+function drawText(text, language) {
+  const { text_size, text_color } = text;
   return element(
     'p',
     { class: 'fs-text', 'data-size': text_size ?? 'normal', 'data-color': text_color ?? 'default' },
-    content,
+    textIn(language, text),
   );
 }
 
@@ -90,25 +96,25 @@ function drawForm(form, drawing) {
   const typed = () =>
     Object.fromEntries([...fields.querySelectorAll('textarea')].map(({ name, value }) => [name, value]));
   for (const part of form.elements) {
-    if (part.tag === 'input') fields.append(drawInput(part));
+    if (part.tag === 'input') fields.append(drawInput(part, drawing.language));
     else if (part.tag === 'button') fields.append(drawButton(part, drawing, typed));
     else fields.append(drawElement(part, drawing) ?? '');
   }
   return fields;
 }
 
-const drawInput = (input) =>
+const drawInput = (input, language) =>
   element(
     'label',
     { class: 'fs-input' },
-    input.label?.content ?? '',
+    textIn(language, input.label),
     element('textarea', { name: input.name, rows: input.rows ?? 2, maxLength: input.max_length ?? 1000 }),
   );
 
 function drawButton(button, drawing, typed) {
   const index = drawing.buttons;
   drawing.buttons += 1;
-  const label = button.text?.content ?? '';
+  const label = textIn(drawing.language, button.text);
   const open = (button.behaviors ?? []).find(({ type }) => type === 'open_url');
   if (open) return link(open.default_url, { class: 'fs-link' }, label);
   return element(
@@ -116,6 +122,7 @@ function drawButton(button, drawing, typed) {
     {
       type: 'button',
       class: 'fs-button',
+      'data-width': button.width ?? 'default',
       'data-type': button.type ?? 'default',
       disabled: button.disabled === true,
       click: () => drawing.press(index, typed ? typed() : {}),

@@ -2,6 +2,7 @@
 export const TEXTS = {
   'en-US': {
     otherLanguage: '中文',
+    feishuLanguage: 'en_us',
     tagline: 'An agent wants to pay. A person decides. Exactly that payment runs, once.',
     scripted: 'model: scripted',
     model: (name) => `model: ${name}`,
@@ -83,6 +84,7 @@ export const TEXTS = {
   },
   'zh-CN': {
     otherLanguage: 'English',
+    feishuLanguage: 'zh_cn',
     tagline: '代理想付款，由人来决定；批准的那一笔，只执行一次。',
     scripted: '模型：脚本',
     model: (name) => `模型：${name}`,

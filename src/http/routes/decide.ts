@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { assertNever } from '../../assert-never.ts';
 import type { ConfirmationRequest } from '../../confirmation/confirmation-request.ts';
 import type { ConfirmationService } from '../../confirmation/confirmation-service.ts';
+import type { RefusalRecorder } from '../../confirmation/refused-attempt.ts';
 import { CountersignError } from '../../errors.ts';
-import { type ConfirmationId, type PersonId, parseConfirmationId } from '../../ids.ts';
 import { ACCESS, hasRole } from '../access.ts';
 import { principalOf } from '../authentication.ts';
 import { actorOf, type ConfirmationAccess } from '../confirmation-access.ts';
@@ -11,25 +11,29 @@ import { audienceOf } from '../confirmation-json.ts';
 import type { HttpApp } from '../http-app.ts';
 import { alreadyClosed, notFound, refused } from '../outcome-errors.ts';
 import type { Principal } from '../principal.ts';
+import { recordingRefusals } from '../refused-act.ts';
+import { idOf, personOf } from '../request-subject.ts';
 import { confirmationSchema } from '../schemas/confirmation-schema.ts';
 import { idParams, name, sentence } from '../schemas/field.ts';
 import { BODY_PROBLEMS, problems } from '../schemas/problem-schema.ts';
 
 /**
- * `POST /v1/confirmations/{id}/votes`, `/settlement`, `/revoke` and `/cancel`: what people do to a request. All but the
- * last are checked by the core alone, so that whoever may not is told so, and the refusal is on the record.
+ * `POST /v1/confirmations/{id}/votes`, `/revoke` and `/cancel`: what people do to a request. All but the
+ * last are checked by the core alone, so that whoever may not is told so, and each refusal is on the record.
  */
 export function decideRoutes(
   app: HttpApp,
   ports: {
-    readonly confirmations: Pick<ConfirmationService, 'decide' | 'settle' | 'revoke' | 'cancel'>;
+    readonly confirmations: Pick<ConfirmationService, 'get' | 'decide' | 'revoke' | 'cancel'>;
     readonly access: ConfirmationAccess;
+    readonly refusals: RefusalRecorder;
   },
 ): void {
   app.post(
     '/confirmations/:id/votes',
     {
       config: { access: ACCESS.vote },
+      errorHandler: recordingRefusals('vote', ports),
       schema: {
         summary: 'Approve or reject, as a person',
         tags: ['confirmations'],
@@ -87,45 +91,10 @@ export function decideRoutes(
   );
 
   app.post(
-    '/confirmations/:id/settlement',
-    {
-      config: { access: ACCESS.settle },
-      schema: {
-        summary: 'Say what became of a call whose outcome is unknown',
-        tags: ['confirmations'],
-        params: idParams,
-        body: z.strictObject({ status: z.enum(['succeeded', 'failed']), detail: sentence.min(1) }),
-        response: {
-          200: confirmationSchema,
-          ...problems(
-            ...BODY_PROBLEMS,
-            'not_found',
-            'not_an_approver',
-            'self_approval',
-            'excluded',
-            'not_unknown',
-          ),
-        },
-      },
-    },
-    async (request) => {
-      const { status, detail } = request.body;
-      const outcome = await ports.confirmations.settle({
-        id: idOf(request.params.id),
-        person: personOf(principalOf(request)),
-        status,
-        detail,
-      });
-      if (outcome.kind === 'not-found') throw notFound('confirmation');
-      if (outcome.kind === 'refused') throw refused(outcome.code, outcome.request, 'people');
-      return ports.access.show(request, outcome.request);
-    },
-  );
-
-  app.post(
     '/confirmations/:id/revoke',
     {
       config: { access: ACCESS.revoke },
+      errorHandler: recordingRefusals('revoke', ports),
       schema: {
         summary: 'Take an approval back while nobody has used it, as an approver',
         tags: ['confirmations'],
@@ -197,14 +166,3 @@ const mayCancel = (principal: Principal, { requester, agentOwner }: Confirmation
   principal.person.id === requester.id ||
   principal.person.id === agentOwner ||
   hasRole(principal, ['operator', 'admin']);
-
-function idOf(text: string): ConfirmationId {
-  const id = parseConfirmationId(text);
-  if (!id) throw notFound('confirmation');
-  return id;
-}
-
-function personOf(principal: Principal): PersonId {
-  if (principal.type !== 'person') throw new CountersignError('forbidden', 'Only people do this.');
-  return principal.person.id;
-}

@@ -39,16 +39,22 @@ export const decisionSchema = z.object({
 export const executionSchema = z.object({
   status: z.enum(EXECUTION_STATUSES),
   at: time.nullable(),
-  detail: z
-    .string()
-    .nullable()
-    .meta({ description: 'Of `revoked`: `tool_changed`, `read_only`, `frozen`, `cancelled` or `revoked`.' }),
+  detail: z.string().nullable().meta({
+    description:
+      'Of `revoked`: `tool_changed`, `read_only`, `frozen`, `cancelled`, `revoked` or `superseded`.',
+  }),
   executableFrom: time.optional().meta({ description: 'Of `unclaimed`: when the cool-off is over.' }),
   reason: z.string().nullable().optional().meta({ description: 'Of `revoked`: what the person said.' }),
-  by: personSchema
-    .nullable()
+  by: personSchema.nullable().optional().meta({
+    description: 'Of `revoked`: who did it; of a settled one: who said so. Left out for agent keys.',
+  }),
+  settleFrom: time.optional().meta({
+    description: 'Of `unknown`: from when a person may settle it; until then the attempt may still send.',
+  }),
+  runAgain: z
+    .object({ reason: z.string(), by: personSchema.optional() })
     .optional()
-    .meta({ description: 'Of `revoked`: who did it; left out for agent keys.' }),
+    .meta({ description: 'Of `unknown`: a person asked to run it again; `supersededBy` is that question.' }),
 });
 
 /** A confirmation as the API shows it. Agent keys get neither `approvers` nor `votes`. */
@@ -67,6 +73,11 @@ export const confirmationSchema = z
     session: z.string().nullable(),
     callId: z.string().nullable(),
     run: uuid.nullable(),
+    invocation: uuid.nullable().meta({
+      description: 'Of a call of one of our runs: its invocation, also the Idempotency-Key of the call.',
+    }),
+    supersedes: uuid.nullable().meta({ description: 'The confirmation whose place this one takes.' }),
+    supersededBy: uuid.nullable().meta({ description: 'The confirmation that takes the place of this one.' }),
     requester: personSchema,
     policy: z.object({ id: z.string(), quorum: z.int() }),
     approvers: z
@@ -86,7 +97,8 @@ export const confirmationSchema = z
             .object({ digest: z.string(), locale: z.enum(LOCALES), version: z.int(), at: time })
             .optional()
             .meta({
-              description: 'The card that was tapped, as it went out; left out for a vote by the API.',
+              description:
+                'The card that was tapped, as it went out, `locale` being the language of the chat; left out for a vote by the API.',
             }),
         }),
       )

@@ -69,6 +69,22 @@ export const explanationSchema = z
         approvedBy: z.array(z.object({ person: personSchema, seat: personSchema })),
       })
       .nullable(),
+    now: z
+      .object({
+        freezes: z.array(
+          z.object({
+            id: z.string(),
+            tools: z.array(z.string()),
+            reason: z.string(),
+            startedAt: z.string(),
+            startedBy: personSchema,
+            holdsRequest: z.boolean(),
+          }),
+        ),
+        coolingOffUntil: z.string().nullable(),
+      })
+      .nullable()
+      .meta({ description: 'What stops the call at this moment beside the rule.' }),
   })
   .meta({ description: 'Which rules were tried and why each matched or not; who could approve, and why.' });
 

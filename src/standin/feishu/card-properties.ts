@@ -10,6 +10,12 @@ export const PART_PROPERTIES = {
   body: CONTAINER,
 } as const;
 
+/** Languages that a text may carry (open.feishu.cn, "Configure multi-language card content"). */
+export const CARD_LANGUAGES: readonly string[] =
+  'zh_cn en_us zh_hk zh_tw ja_jp id_id vi_vn th_th pt_br es_es ko_kr de_de fr_fr it_it ru_ru ms_my'.split(
+    ' ',
+  );
+
 /** Properties of each component that the stand-in draws, beside `tag`, `element_id` and `margin`. */
 const COMPONENT_PROPERTIES: Readonly<Record<string, string>> = {
   plain_text: 'content i18n_content text_size text_color text_align lines',

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { PART_PROPERTIES, propertiesOf } from './card-properties.ts';
+import { CARD_LANGUAGES, PART_PROPERTIES, propertiesOf } from './card-properties.ts';
 
 export type CheckedCard =
   | { readonly kind: 'card'; readonly card: JsonObject }
@@ -108,6 +108,7 @@ function* problemsOfComponent(
   const properties = propertiesOf(tag);
   if (properties === null) yield parseError(`not support tag: ${tag}`);
   else yield* strangers(component, properties, tag);
+  if (component.i18n_content !== undefined) yield* problemsOfTranslation(tag, component.i18n_content);
   if (component.element_id !== undefined) yield* problemsOfId(component.element_id, seen);
   if (tag === 'form') {
     if (context.parent !== 'root') yield parseError('form must be at the root');
@@ -117,6 +118,14 @@ function* problemsOfComponent(
   const isInteractive = tag === 'button' || tag === 'input';
   if (tag === 'form' || (context.inForm && isInteractive)) yield* problemsOfName(component.name, seen);
   if (tag === 'button') yield* context.inForm ? problemsOfFormButton(component) : problemsOfButton(component);
+}
+
+/** A text in each language that it names; a client of another language shows `content`. */
+function* problemsOfTranslation(tag: string, translations: JsonValue): Generator<Problem> {
+  const known =
+    isObject(translations) && Object.keys(translations).every((key) => CARD_LANGUAGES.includes(key));
+  if (!known || !Object.values(translations).every((text) => typeof text === 'string'))
+    yield parseError(`i18n_content of ${tag} must be texts by language`);
 }
 
 function* problemsOfId(id: JsonValue, seen: Set<string>): Generator<Problem> {

@@ -6,6 +6,8 @@ import type { ModalView } from './check-blocks.ts';
 export interface SlackUser {
   readonly id: string;
   readonly name: string;
+  /** The language of this person's client, as `en-US`; told where it is asked for. */
+  readonly locale?: string;
   /** Told to an app that may read addresses. */
   readonly email?: string;
   /** On an Enterprise Grid: the organization, the person's id in it, and the workspaces they belong to. */

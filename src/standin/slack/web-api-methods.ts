@@ -102,11 +102,13 @@ export const WEB_API_METHODS: Readonly<Record<string, Method>> = {
   'users.info'({ users, team }, args) {
     const user = users.find(({ id, grid }) => id === args.user || grid?.user === args.user);
     if (user === undefined) return failed('user_not_found');
-    const { id, name, email, grid } = user;
+    const { id, name, email, grid, locale } = user;
+    const withLocale = String(args.include_locale) === 'true' && locale !== undefined;
     return {
       ok: true,
       user: {
         ...{ id, team_id: team, name, real_name: name, deleted: false, is_bot: false },
+        ...(withLocale && { locale }),
         profile: email === undefined ? {} : { email },
         ...(grid && {
           enterprise_user: { id: grid.user, enterprise_id: grid.organization, teams: [...grid.teams] },

@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { feishuChannelKind } from '../../../channels/feishu/index.ts';
-import type { TapAction } from '../../../src/channel/inbound-event.ts';
+import { SETTLE_ACTIONS, type TapAction } from '../../../src/channel/inbound-event.ts';
 import { channelId } from '../../../src/ids.ts';
 import type { JsonValue } from '../../../src/json.ts';
 import type { StandinButton } from '../../../src/standin/feishu/card-buttons.ts';
@@ -130,7 +130,7 @@ export const buttonFor = (action: TapAction) => (button: StandinButton) => actio
 
 function actionOf(button: StandinButton): TapAction[] {
   const said = button.value?.action ?? button.name?.split('.')[0];
-  return said === 'approve' || said === 'reject' || said === 'revoke' ? [said] : [];
+  return (['approve', 'reject', 'revoke', ...SETTLE_ACTIONS] as const).filter((action) => action === said);
 }
 
 /** Every text on a card that a person can read, in reading order. */

@@ -26,6 +26,7 @@ const requestBytes = (payload: string) =>
     }),
   );
 
+const fact = (value: string) => ({ label: '自述', value });
 const line = (value: string, decisive: boolean, label = 'memo') => ({ label, value, decisive });
 
 describe('a card of Feishu', () => {
@@ -50,18 +51,34 @@ describe('a card of Feishu', () => {
       expect(checkCard(draw({ ...closedCard(sampleCard()), state }).payload).kind).toBe('card');
   });
 
-  it('puts tool and decisive lines first and large', () => {
+  it('puts decisive lines first and large, then the tool and further arguments', () => {
     const { drawn, texts } = draw(sampleCard());
-    expect(texts.slice(2, 6)).toEqual([
-      '工具：oa__purchase_pay',
+    expect(texts.slice(2, 7)).toEqual([
       'amount：68000.00',
       'currency：CNY',
       'payee：上海示例科技有限公司',
+      '工具：oa__purchase_pay',
+      'memo: 十一月的服务器采购',
     ]);
-    const elements = (drawn.body as { elements: { text: JsonObject }[] }).elements;
-    expect(elements.slice(0, 4).map(({ text }) => text.text_size)).toEqual(
-      Array.from({ length: 4 }, () => 'heading-2'),
-    );
+    expect(sizesOf(drawn).slice(0, 4)).toEqual(['heading-2', 'heading-2', 'heading-2', undefined]);
+  });
+
+  it('puts what became of it first once it is closed, and nothing large that could still be decided', () => {
+    const { drawn, texts } = draw(closedCard(sampleCard()));
+    expect(texts[2]).toBe('执行：已成功');
+    expect(sizesOf(drawn)).not.toContain('heading-2');
+    expect(sizesOf(drawn)[0]).toBe('heading-4');
+  });
+
+  it('has a colour for every state that asks, was done or failed, and another while it is frozen', () => {
+    const colour = (changes: Partial<Card>) =>
+      (draw(sampleCard(changes)).drawn.header as JsonObject).template;
+    const colours = (
+      ['pending', 'approved', 'cooling-off', 'succeeded', 'failed', 'unknown', 'expired'] as const
+    )
+      .map((state) => colour({ state }))
+      .concat(colour({ frozen: true }));
+    expect(new Set(colours).size).toBe(colours.length);
   });
 
   it('speaks the language of its channel', () => {
@@ -138,7 +155,7 @@ describe('the limits', () => {
     for (const length of [10, 300, 2_000, 6_000, 10_000, 40_000, 200_000])
       for (const decisive of [true, false]) {
         const value = character.repeat(length);
-        const card = sampleCard({ lines: [line(value, decisive)], summary: value });
+        const card = sampleCard({ lines: [line(value, decisive)], summary: fact(value) });
         const { payload, decisiveShown, texts } = draw(card);
         expect(requestBytes(payload)).toBeLessThanOrEqual(30_000);
         expect(checkCard(payload).kind).toBe('card');
@@ -174,7 +191,8 @@ describe('the limits', () => {
       warnings: Array.from({ length: 50 }, () => long),
       facts,
       outcome: facts,
-      summary: long,
+      summary: fact(long),
+      references: facts,
       lines: Array.from({ length: 50 }, (_, index) => line(long, index < 25, long)),
     });
     const { payload, decisiveShown } = draw(card);
@@ -207,6 +225,9 @@ describe('the limits', () => {
     expect(cut).toContain(`还有 ${20_000 - shown} 个字符未显示`);
   });
 });
+
+const sizesOf = (drawn: JsonObject) =>
+  (drawn.body as { elements: { text?: JsonObject }[] }).elements.map(({ text }) => text?.text_size);
 
 function* tagsIn(value: JsonValue): Generator<JsonValue> {
   if (typeof value !== 'object' || value === null) return;

@@ -154,7 +154,7 @@ describe('a submitted modal', () => {
       reason: 'Too much',
       openedFor: 'U0LIWEI',
       eventId: 'V0VIEW',
-      handle: { surface: 'modal' },
+      handle: { surface: 'modal', locale: null },
     });
   });
 

@@ -107,7 +107,8 @@ describe('a card in Slack', () => {
   it.each(HOSTILE)('shows hostile text literally and passes Slack: %j', (text) => {
     const card = slackCard({
       title: text,
-      summary: text,
+      summary: { label: text, value: text },
+      references: [{ label: text, value: text }],
       tool: `bank__${text}`,
       warnings: [text],
       lines: [line(text, true, text), line(text, false, text)],
@@ -130,7 +131,7 @@ describe('a card in Slack', () => {
   it('never lets a line break in a value begin a line of its own', () => {
     const card = slackCard({ lines: [line('x\nApproved by: 李伟', false)] });
     expect(shown(card).split('\n')).not.toContain('Approved by: 李伟');
-    expect(shown(card)).toContain('/memo: x ⏎ Approved by: 李伟');
+    expect(shown(card)).toContain('memo: x ⏎ Approved by: 李伟');
   });
 
   it('shows every decisive line in full or takes the approve button away', () => {
@@ -179,7 +180,10 @@ describe('a card in Slack', () => {
   });
 
   it('stays within Slack for a card of 2,900 control characters, as they grow when escaped', () => {
-    const card = slackCard({ lines: [line('<&>'.repeat(967), false)], summary: '&'.repeat(2900) });
+    const card = slackCard({
+      lines: [line('<&>'.repeat(967), false)],
+      summary: { label: 'said', value: '&'.repeat(2900) },
+    });
     expect(checkMessageBlocks(payloadOf(card).blocks)).toEqual({ ok: true });
   });
 
@@ -188,7 +192,7 @@ describe('a card in Slack', () => {
       const text = 'y'.repeat(shift) + unit.repeat(4000);
       const card = slackCard({
         title: text,
-        summary: text,
+        summary: { label: 'said', value: text },
         warnings: [text],
         lines: [line(text, true, 'payee'), line(text, false)],
         facts: [{ label: 'fact', value: text }],
@@ -211,10 +215,11 @@ describe('a card in Slack', () => {
     const card = fc.record({
       title: text,
       tool: text,
-      summary: fc.option(text),
+      summary: fc.option(fact),
       warnings: fc.array(text, { maxLength: 5 }),
       lines: fc.array(fc.record({ label: text, value: text, decisive: fc.boolean() }), { maxLength: 60 }),
       facts: fc.array(fact, { maxLength: 30 }),
+      references: fc.array(fact, { maxLength: 8 }),
       outcome: fc.array(fact, { maxLength: 8 }),
     });
     fc.assert(

@@ -16,14 +16,17 @@ const notice = (level: 'success' | 'info' | 'warning' | 'error', en: string, zh 
 
 const ASK: CallbackReply = {
   kind: 'ask-reason',
-  verdict: 'reject',
+  action: 'reject',
   confirmation: slackCard().confirmationId,
   token: TOKEN,
   title: both('Reject this payment of goods and services', '拒绝'),
   label: both('Why?', '原因'),
   submit: both('Reject', '拒绝'),
   cancel: both('Cancel', '取消'),
-  recap: ['oa__purchase_pay', 'amount: 68000.00', 'payee: <!channel> *x*'],
+  recap: {
+    'en-US': ['oa__purchase_pay', 'amount: 68000.00', 'payee: <!channel> *x*'],
+    'zh-CN': ['oa__purchase_pay', '金额: 68000.00', '收款方: <!channel> *x*'],
+  },
   failure: {
     level: 'error',
     text: both('The form could not be opened. Nothing changed.', '表单打不开，未做任何更改。'),
@@ -74,6 +77,8 @@ describe('what people see in Slack after they act', () => {
       users: [
         { id: 'U0LIWEI', name: '李伟' },
         { id: 'U0WANG', name: '王芳' },
+        { id: 'U0ZHAO', name: '赵敏', locale: 'zh-TW' },
+        { id: 'U0KENJI', name: '健司', locale: 'ja-JP' },
       ],
       callbackUrl: app.url,
     });
@@ -114,6 +119,50 @@ describe('what people see in Slack after they act', () => {
       slack.ephemeralsOf('U0WANG').length > 0 ? slack.ephemeralsOf('U0WANG') : null,
     );
     expect(ephemeral?.text).toBe('⚠️ 你不是审批人。');
+  });
+
+  it('the notice comes in the language of the person who tapped, asked for once', async () => {
+    reply = () => notice('warning', 'You are not an approver.', '你不是审批人。');
+    for (const count of [1, 2]) {
+      await slack.tap({ user: 'U0ZHAO', ts, actionId: 'countersign.approve' });
+      await until(() => slack.ephemeralsOf('U0ZHAO').length === count);
+      // Only a second question would meet it.
+      slack.faults.next('users.info', 'missing_scope');
+    }
+    expect(slack.ephemeralsOf('U0ZHAO').map(({ text }) => text)).toEqual([
+      '⚠️ 你不是审批人。',
+      '⚠️ 你不是审批人。',
+    ]);
+  });
+
+  it.each(['missing_scope', '500', 'reset', 'ratelimited'])(
+    'the notice comes in the language of the chat where Slack does not say whose (%s)',
+    async (fault) => {
+      slack.faults.next('users.info', fault);
+      reply = () => notice('warning', 'You are not an approver.', '你不是审批人。');
+      await slack.tap({ user: 'U0ZHAO', ts, actionId: 'countersign.approve' });
+      await until(() => slack.ephemeralsOf('U0ZHAO').length === 1);
+      expect(slack.ephemeralsOf('U0ZHAO')[0]?.text).toBe('⚠️ You are not an approver.');
+    },
+  );
+
+  it('the notice comes in the language of the chat where the person reads neither of ours', async () => {
+    reply = () => notice('warning', 'You are not an approver.', '你不是审批人。');
+    await slack.tap({ user: 'U0KENJI', ts, actionId: 'countersign.approve' });
+    await until(() => slack.ephemeralsOf('U0KENJI').length === 1);
+    expect(slack.ephemeralsOf('U0KENJI')[0]?.text).toBe('⚠️ You are not an approver.');
+  });
+
+  it('a modal asks and answers in the language of the person', async () => {
+    reply = (event) =>
+      event.type === 'tap' && event.reason === undefined ? ASK : notice('info', 'Too late.', '太晚了。');
+    await slack.tap({ user: 'U0ZHAO', ts, actionId: 'countersign.reject' });
+    const { view } = await until(() => slack.modalOf('U0ZHAO'));
+    expect([view.title.text, view.submit?.text, view.close?.text]).toEqual(['拒绝', '拒绝', '取消']);
+    expect(plainTexts(view.blocks)).toContain('金额: 68000.00');
+    await slack.submitModal({ user: 'U0ZHAO', reason: '账号不对' });
+    expect(plainTexts(slack.modalOf('U0ZHAO')?.view)).toContain('太晚了。');
+    expect(slack.modalOf('U0ZHAO')?.view.close?.text).toBe('关闭');
   });
 
   it('somebody outside the channel gets a 200 and no message, which is logged', async () => {

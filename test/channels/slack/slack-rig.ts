@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { Channel, InboundRequest } from '../../../src/channel/channel.ts';
-import type { TapEvent } from '../../../src/channel/inbound-event.ts';
+import { SETTLE_ACTIONS, type TapEvent } from '../../../src/channel/inbound-event.ts';
 import { type SignedCallback, signCallback } from '../../../src/standin/slack/send-callback.ts';
 import { type SlackStandin, startSlackStandin } from '../../../src/standin/slack/start-slack-standin.ts';
 import type { ChannelRig, SendFault, ShownMessage } from '../channel-contract.ts';
@@ -107,14 +107,14 @@ async function openModal(channel: Channel, request: InboundRequest): Promise<voi
   const text = { 'zh-CN': '理由', 'en-US': 'Reason' };
   const { afterwards } = channel.reply(event, {
     kind: 'ask-reason',
-    verdict: event.action,
+    action: event.action,
     confirmation: event.confirmation ?? '',
     token: event.token ?? '',
     title: text,
     label: text,
     submit: text,
     cancel: text,
-    recap: [],
+    recap: { 'zh-CN': [], 'en-US': [] },
     failure: { level: 'error', text },
   });
   await afterwards?.();
@@ -122,7 +122,7 @@ async function openModal(channel: Channel, request: InboundRequest): Promise<voi
 
 function asShown({ ts, blocks }: { readonly ts: string; readonly blocks: unknown }): ShownMessage {
   const actionIds = valuesOf(blocks, 'action_id');
-  const actions = (['approve', 'reject', 'revoke'] as const).filter((action) =>
+  const actions = (['approve', 'reject', 'revoke', ...SETTLE_ACTIONS] as const).filter((action) =>
     actionIds.includes(`countersign.${action}`),
   );
   return { messageId: ts, text: valuesOf(blocks, 'text').join('\n'), actions };

@@ -50,7 +50,7 @@ export const foreignCard: ChaosRow = {
       let tried = 0;
       const [shown, another] = [await gate.shown(), await gate.shown()];
       const before = await gate.state();
-      const expected = new Map<string, number>();
+      const expected = new Map<string, Set<string>>();
       while (tried < rounds) {
         for (const chat of ['pay-slack', 'pay-feishu'] as const) {
           for (const [code, changes] of variants(chat, shown, another)) {
@@ -60,14 +60,17 @@ export const foreignCard: ChaosRow = {
             );
             if (status !== 200) lost += 1;
             tried += 1;
-            expected.set(code, (expected.get(code) ?? 0) + 1);
+            // The same again is one event. A token of no card is of no request either, and counted by the hour.
+            const attempt = code === 'unknown_token' ? chat : `${chat} ${JSON.stringify(changes)}`;
+            expected.set(code, (expected.get(code) ?? new Set()).add(attempt));
           }
         }
       }
       if ((await gate.state()) !== before) letIn += 1;
-      for (const [code, count] of expected) {
+      for (const [code, { size }] of expected) {
         const [row] = await gate.rows<{ count: number }>(countRefused(code));
-        if (row?.count !== count) lost += 1;
+        const most = code === 'unknown_token' ? 2 * size : size;
+        if (row === undefined || row.count < size || row.count > most) lost += 1;
       }
 
       // An old picture of a closed request: told so, nothing changes.

@@ -1,0 +1,171 @@
+import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
+import type { ConfirmationId } from '../ids.ts';
+import type { AgentDirectory } from './agent-directory.ts';
+import type { ExecutionScope, OpenCall } from './call-scope.ts';
+import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
+import { run } from './invoke-tool.ts';
+import type { RerunCall, RerunStore } from './rerun-store.ts';
+import type { RunSignals } from './run-store.ts';
+import { NOT_SENT, sendWindowMs } from './send-window.ts';
+import type { Tool } from './tool.ts';
+
+export interface RerunWorkerPorts extends InvokePorts {
+  readonly organization: string;
+  readonly agents: Pick<AgentDirectory, 'find'>;
+  readonly store: RerunStore;
+  readonly signals: Pick<RunSignals, 'onConfirmation'>;
+}
+
+/** Looks at the latest; a notification only makes it sooner. */
+const LOOK_EVERY_MS = 1_500;
+/** After a notification: one look for all that come together. */
+const LOOK_SOON_MS = 100;
+const AT_ONCE = 20;
+
+/**
+ * Runs calls of unknown outcome again that people have approved anew: the same invocation, so under the same
+ * `Idempotency-Key`. A worker of its own, because the run may be over by then, or wait on another replica. The claim
+ * says which of any number of processes it is; one that dies behind it leaves an unknown outcome again.
+ */
+export class RerunWorker {
+  readonly #ports: RerunWorkerPorts;
+  readonly #running = new Map<ConfirmationId, Promise<void>>();
+  readonly #never = new AbortController();
+  #cancelTimer: () => void = () => {};
+  #soon = false;
+  #unsubscribe: () => void = () => {};
+  #looking: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(ports: RerunWorkerPorts) {
+    this.#ports = ports;
+  }
+
+  start(): void {
+    this.#unsubscribe = this.#ports.signals.onConfirmation(() => this.#lookSoon());
+    this.#schedule(LOOK_EVERY_MS);
+  }
+
+  /** What is claimed is sent, and comes to its end. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#unsubscribe();
+    this.#cancelTimer();
+    await this.#looking;
+    await Promise.all(this.#running.values());
+  }
+
+  #lookSoon(): void {
+    if (this.#soon || this.#stopped) return;
+    this.#soon = true;
+    this.#schedule(LOOK_SOON_MS);
+  }
+
+  #schedule(delayMs: number): void {
+    this.#cancelTimer();
+    this.#cancelTimer = this.#ports.clock.setTimer(delayMs, () => {
+      this.#soon = false;
+      this.#looking = this.#look().then(() => {
+        if (!this.#stopped && !this.#soon) this.#schedule(LOOK_EVERY_MS);
+      });
+    });
+  }
+
+  async #look(): Promise<void> {
+    try {
+      for (const id of await this.#ports.store.approved(AT_ONCE)) {
+        if (this.#stopped || this.#running.has(id)) continue;
+        const running = rerun(id, this.#never.signal, this.#ports)
+          .catch((error: unknown) =>
+            this.#ports.logger.error({ err: error, confirmation: id }, 'a call could not be run again'),
+          )
+          .finally(() => this.#running.delete(id));
+        this.#running.set(id, running);
+      }
+    } catch (error) {
+      this.#ports.logger.warn({ err: error }, 'calls to run again cannot be looked for; looking again');
+    }
+  }
+}
+
+async function rerun(id: ConfirmationId, signal: AbortSignal, ports: RerunWorkerPorts): Promise<void> {
+  const request = await ports.confirmations.get(id);
+  if (request === null || request.invocationId === null) return;
+  const found = await ports.store.find(request.invocationId);
+  const ready = found && readyOf(found, request, signal, ports);
+  if (!ready) {
+    const actor =
+      request.runId === null
+        ? { type: 'system' as const }
+        : actorOfRun({ run: request.runId, agent: request.agent });
+    await ports.confirmations.cancel({ id, actor, reason: 'the call can no longer be run again' });
+    return;
+  }
+  const { call, tool, scope } = ready;
+  const sendBeforeMs = await claim(request, scope, ports);
+  if (sendBeforeMs !== null) await run(call, tool, sendBeforeMs, scope, ports);
+}
+
+interface Ready {
+  readonly call: OpenCall;
+  readonly tool: Tool;
+  readonly scope: ExecutionScope;
+}
+
+/** Null where it makes no sense any more: the run was cancelled, the agent lost the tool, or the outcome is known. */
+function readyOf(
+  { run: facts, runStatus, invocation }: RerunCall,
+  request: ConfirmationRequest,
+  signal: AbortSignal,
+  ports: RerunWorkerPorts,
+): Ready | null {
+  const setup = ports.agents.find(facts.agent);
+  const tool = setup?.tools.find(({ name }) => name === request.tool);
+  if (!setup || !tool || runStatus === 'cancelled' || invocation.status !== 'unknown') return null;
+  return {
+    tool,
+    call: {
+      id: invocation.id,
+      callId: invocation.callId,
+      toolName: request.tool,
+      tool,
+      args: request.args,
+      confirmation: request.id,
+      sideEffects: invocation.sideEffects,
+      startedAtMs: ports.clock.monotonic(),
+    },
+    scope: {
+      run: facts.id,
+      parentRun: facts.parent?.run ?? null,
+      organization: ports.organization,
+      agent: facts.agent,
+      person: facts.requester?.id ?? null,
+      requesterNamedByAgent: facts.requesterNamedByAgent,
+      session: facts.session,
+      evaluation: facts.evaluation,
+      hooks: setup.hooks,
+      log: ports.store.log({ run: facts, runStatus, invocation }),
+      signal,
+    },
+  };
+}
+
+/** Until when it may be sent, on the monotonic clock; null where it may not be: another process has it, or it is stopped. */
+async function claim(
+  { id, args }: ConfirmationRequest,
+  scope: ExecutionScope,
+  { confirmations, clock }: RerunWorkerPorts,
+): Promise<number | null> {
+  const actor = actorOfRun(scope);
+  // Taken before the claim, so that the time to send is never longer than the database granted.
+  const claimedAtMs = clock.monotonic();
+  try {
+    const outcome = await confirmations.claim({ id, actor, args });
+    if (outcome.kind !== 'claimed') return null;
+    return claimedAtMs + sendWindowMs(outcome.request, outcome.sendBy);
+  } catch (error) {
+    // It may have been committed: then the grant is used up and nothing was sent.
+    await confirmations.recordOutcome({ id, actor, status: 'failed', detail: NOT_SENT }).catch(() => {});
+    throw error;
+  }
+}

@@ -1,0 +1,33 @@
+import type { AuditActor, NewAuditEvent } from '../audit/audit-event.ts';
+import type { ConfirmationRequest } from './confirmation-request.ts';
+import { subjectOf } from './decision-event.ts';
+import type { NewConfirmation } from './ledger.ts';
+
+/** The first event of a request: what is asked, of whom, under which rule. `actor` is who asks. */
+export const requested = (
+  request: ConfirmationRequest,
+  { deliveries }: Pick<NewConfirmation, 'deliveries'>,
+  actor: AuditActor,
+): NewAuditEvent => ({
+  kind: 'confirmation.requested',
+  ...subjectOf(request),
+  actor,
+  data: {
+    tool: request.tool,
+    toolVersion: request.toolVersion,
+    argsDigest: request.argsDigest,
+    verificationCode: request.verificationCode,
+    person: request.requester.id,
+    requesterNamedByAgent: request.requesterNamedByAgent,
+    agentOwner: request.agentOwner,
+    session: request.session,
+    callId: request.callId,
+    apiKey: request.apiKeyId,
+    parentRun: request.parentRunId,
+    supersedes: request.supersedes,
+    policy: { ...request.policy },
+    approvers: request.approvers.map((approver) => approver.id),
+    channels: [...deliveries.keys()],
+    decideBy: request.decideBy.toISOString(),
+  },
+});

@@ -1,0 +1,106 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { AuditEvent } from '../../src/audit/audit-event.ts';
+import type { RunningService } from '../../src/main.ts';
+import { newPostgresDatabase } from '../support/databases.ts';
+import { until } from '../support/until.ts';
+import { ask, call, read } from './api.ts';
+import { KEYS, type Platforms, startPlatforms, yamlFor } from './platforms.ts';
+import { startServiceInProcess } from './service-in-process.ts';
+
+/** 李伟 alone is asked; 王芳 gets a seat with the escalation. */
+const POLICIES = `policies:
+  - { id: reminded, tools: ["bank__transfer"], approvers: ["person:li.wei"], remindAfter: 1s }
+  - { id: escalated, tools: ["bank__refund"], approvers: ["person:li.wei"], escalateAfter: { after: 1s, to: ["person:wang.fang"] } }
+`;
+
+describe('a request that nobody answers, in Slack and Feishu', () => {
+  let platforms: Platforms;
+  let dataDir: string;
+  let service: RunningService;
+
+  beforeAll(async () => {
+    platforms = await startPlatforms();
+    dataDir = await mkdtemp(join(tmpdir(), 'countersign-reminders-'));
+    const yaml = yamlFor({ platforms, databaseUrl: await newPostgresDatabase(), dataDir });
+    service = await startServiceInProcess(yaml.replace(/^policies:\n(?: {2}.*\n)+/m, POLICIES));
+    platforms.serviceUrl = service.url;
+  });
+  afterAll(async () => {
+    await service?.stop();
+    await platforms?.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  const sent = (id: string) =>
+    until(async () => {
+      const { deliveries } = await read(service.url, id);
+      return deliveries.every(({ state }) => state === 'sent') ? deliveries : null;
+    });
+  const messageIdIn = async (id: string, channel: string): Promise<string> =>
+    (await sent(id)).find((delivery) => delivery.channel === channel)?.messageIds[0] ?? '';
+  /** The notes under the cards of a request, one a chat, once both are there. */
+  async function notesOf(id: string) {
+    const ts = await messageIdIn(id, 'pay-slack');
+    const messageId = await messageIdIn(id, 'pay-feishu');
+    const underSlack = () => platforms.slack.messages().filter(({ threadTs }) => threadTs === ts);
+    const underFeishu = () => platforms.feishu.messages().filter(({ replyTo }) => replyTo === messageId);
+    await until(() => underSlack().length > 0 && underFeishu().length > 0, {
+      what: 'a note under each card',
+    });
+    return { slack: underSlack(), feishu: underFeishu() };
+  }
+  const eventsOf = async (id: string, kind: string) =>
+    (
+      await call<{ items: AuditEvent[] }>(
+        service.url,
+        'GET',
+        `/v1/audit/events?confirmation=${id}&kind=${kind}`,
+        { key: KEYS.auditor },
+      )
+    ).body.items;
+
+  it('reminds once under each card, and the card still decides', async () => {
+    const { id } = await ask(service.url);
+    const notes = await notesOf(id);
+    for (const note of [...notes.slack, ...notes.feishu]) {
+      // It asks nobody anything by itself: whatever is tapped is tapped on the card.
+      expect(JSON.stringify(note)).not.toMatch(/countersign\.approve|"callback"/);
+    }
+    await until(async () => (await eventsOf(id, 'request.reminded')).length === 1);
+    const tapped = await platforms.feishu.tap({
+      openId: 'ou_liwei',
+      messageId: await messageIdIn(id, 'pay-feishu'),
+      element: (button) => JSON.stringify(button).includes('approve'),
+    });
+    expect(tapped).toMatchObject({ kind: 'toast', type: 'success' });
+    expect((await read(service.url, id)).status).toBe('approved');
+    const after = await notesOf(id);
+    expect([after.slack.length, after.feishu.length]).toEqual([1, 1]);
+  });
+
+  it('gives further people a seat, says so in both chats, and lowers nothing', async () => {
+    const { id } = await ask(service.url, 'bank__refund');
+    const ts = await messageIdIn(id, 'pay-slack');
+    const before = await read(service.url, id);
+    expect(before).toMatchObject({ status: 'pending', policy: { quorum: 1 } });
+    const notes = await notesOf(id);
+    for (const note of [...notes.slack, ...notes.feishu]) expect(JSON.stringify(note)).toContain('王芳');
+    // The cards themselves name her as well.
+    await until(() => {
+      const card = platforms.slack.messages().find((message) => message.ts === ts);
+      return JSON.stringify(card?.blocks).includes('王芳');
+    });
+    expect(await read(service.url, id)).toMatchObject({ status: 'pending', policy: { quorum: 1 } });
+    await until(async () => (await eventsOf(id, 'request.escalated')).length === 1);
+    const [escalated] = await eventsOf(id, 'request.escalated');
+    expect(escalated?.data).toMatchObject({ quorum: 1 });
+
+    await platforms.slack.tap({ user: 'U0WANG', ts, actionId: 'countersign.approve' });
+    const decided = await read(service.url, id);
+    expect(decided.status).toBe('approved');
+    expect(decided.votes).toMatchObject([{ person: { id: 'wang.fang' } }]);
+  });
+});
