@@ -26,3 +26,5 @@ create index deliveries_due on deliveries (next_attempt_at)
   where state in ('queued', 'uncertain') or shown_version < wanted_version or reissue or settle_at is not null;
 -- When a channel last took a card: what was given up on before that is tried again.
 create index deliveries_taken on deliveries (channel_id, at) where state = 'sent' and error is null;
+-- Cards of these still have to change one day, however old they are.
+create index confirmations_unsettled on confirmations (id) where execution_status = 'unknown';

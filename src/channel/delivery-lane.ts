@@ -36,6 +36,8 @@ const LEASE_MS = 20_000;
 /** A send begins only while its time-out and this much for the database still lie inside the lease. */
 const LEASE_MARGIN_MS = 5_000;
 const LONGEST_PAUSE_MS = 300_000;
+/** A channel that has taken nothing for this long was out; when it is back, what stands in its chats is looked after. */
+const OUTAGE_MS = 60_000;
 /** Waits between tries to write down a result: forgetting a message that was sent costs more than these. */
 const RECORD_RETRY_MS = [200, 1_000, 3_000];
 
@@ -48,6 +50,8 @@ export class DeliveryLane {
   #claiming: Promise<void> | null = null;
   #wokenMeanwhile = false;
   #stopped = false;
+  /** Since when every try has failed; null while the channel takes cards. */
+  #failingSince: number | null = null;
 
   constructor(input: DeliveryLaneInput) {
     this.#input = input;
@@ -132,7 +136,19 @@ export class DeliveryLane {
       );
     }
     await this.#record(due, result);
+    await this.#watchForOutage(result).catch((error: unknown) => this.#logFailed(due, error));
     if (result.kind === 'gave-up') onGaveUp(due.confirmationId);
+  }
+
+  async #watchForOutage({ kind }: DeliveryResult): Promise<void> {
+    const now = this.#input.clock.monotonic();
+    if (kind === 'uncertain' || kind === 'retry' || kind === 'gave-up') {
+      this.#failingSince ??= now;
+      return;
+    }
+    const wasOut = this.#failingSince !== null && now - this.#failingSince >= OUTAGE_MS;
+    this.#failingSince = null;
+    if (wasOut) await this.#input.outbox.rewrite(this.#input.channel.id);
   }
 
   /** Nothing went out. Tried again later, never at once: what fails for this card may fail for ever. */

@@ -38,6 +38,8 @@ export interface DeliveryOutbox {
    * (null: none ever), and cards that were given up on are to be tried again once the channel has taken others since.
    */
   mend(input: { readonly channel: ChannelId; readonly olderThanMs: number | null }): Promise<void>;
+  /** After an outage of the channel: every card in its chats that still has to change one day is due once more. */
+  rewrite(channel: ChannelId): Promise<void>;
   /** Pending requests of which no card reached anybody and none will, or one of them by id. */
   undeliverable(confirmation?: ConfirmationId): Promise<readonly Undeliverable[]>;
 }

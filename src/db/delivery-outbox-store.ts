@@ -3,7 +3,7 @@ import type { DeliveryOutbox, DueDelivery } from '../channel/delivery-outbox.ts'
 import type { Connection, Database } from './database.ts';
 import { holdsLease } from './delivery-lease.ts';
 import { recordDeliveryResult } from './delivery-result.ts';
-import { mendDeliveries } from './mend-deliveries.ts';
+import { mendDeliveries, rewriteDeliveries } from './mend-deliveries.ts';
 import { confirmations } from './schema/confirmations.ts';
 import { deliveries, renderedCards } from './schema/deliveries.ts';
 import { findUndeliverable } from './undeliverable-query.ts';
@@ -23,6 +23,7 @@ export function createDeliveryOutbox(database: Database): DeliveryOutbox {
     },
     release: (due) => release(connection, due),
     mend: (input) => mendDeliveries(connection, input),
+    rewrite: (channel) => rewriteDeliveries(connection, channel),
     undeliverable: (confirmation) => findUndeliverable(connection, confirmation ?? null),
   };
 }

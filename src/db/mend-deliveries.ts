@@ -19,6 +19,28 @@ export async function mendDeliveries(
 }
 
 /**
+ * After an outage: every card that still has to change one day is written once more. That costs what looking at it would,
+ * and finds those that were deleted meanwhile.
+ */
+export async function rewriteDeliveries(connection: Connection, channel: string): Promise<void> {
+  await connection.execute(sql`
+    update deliveries
+    set settle_at = clock_timestamp(), next_attempt_at = clock_timestamp()
+    where id = any(array(
+      select live.id from confirmations join deliveries live on live.confirmation_id = confirmations.id
+      where ${STANDS} and live.channel_id = ${channel} and live.state = 'sent' and live.settle_at is null
+        and live.shown_version >= live.wanted_version
+      order by live.at limit ${MOST_REWRITTEN} for update of live skip locked))`);
+}
+
+/** In an outage's wake; what is beyond changes when there is something new. */
+const MOST_REWRITTEN = 500;
+
+/** Each arm has a partial index. */
+const STANDS = sql`(confirmations.status = 'pending' or confirmations.execution_status in ('unclaimed', 'claimed')
+  or confirmations.execution_status = 'unknown')`;
+
+/**
  * Cards of which the channel refused a change, or the sending while people are still asked, where it has taken another
  * card since: it was the channel's fault (a revoked token, a bot that was removed), and is over.
  */
@@ -41,7 +63,6 @@ const madeToMove = (channel: string, olderThanMs: number) => sql`
   set reissue = true, attempts = 0, next_attempt_at = clock_timestamp()
   where id = any(array(
     select old.id from confirmations join deliveries old on old.confirmation_id = confirmations.id
-    where (confirmations.status = 'pending' or confirmations.execution_status in ('unclaimed', 'claimed', 'unknown'))
-      and old.channel_id = ${channel} and old.state = 'sent' and not old.reissue
+    where ${STANDS} and old.channel_id = ${channel} and old.state = 'sent' and not old.reissue
       and old.issued_at <= clock_timestamp() - make_interval(secs => ${olderThanMs / 1000}::float8)
     order by old.issued_at limit ${BATCH} for update of old skip locked))`;

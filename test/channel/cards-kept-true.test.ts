@@ -185,6 +185,25 @@ describe.each(DATABASES)('cards over days and outages on $name', ({ open }) => {
     expect(shown()[0]).toEqual(['rejected', 2, 'no buttons']);
   });
 
+  it('are written once more after an outage, which finds those that somebody deleted meanwhile', async () => {
+    let passedMs = 0;
+    const clock = { ...hurriedClock, monotonic: () => hurriedClock.monotonic() + passedMs };
+    ({ worker } = workerOn(database, core, [slack], { clock }));
+    const [kept, deleted] = [await sentCard(), await sentCard()];
+    slack.updateSteps.push({ kind: 'retry', error: 'HTTP 503', retryAfterMs: null });
+    await vote(kept, 'approve');
+    await until(async () => (await rowOf(kept)).error === 'HTTP 503');
+    const lost = (await rowOf(deleted)).messageIds[0];
+    const place = slack.messages.findIndex(({ id }) => id === lost);
+    slack.messages.splice(place, 1);
+    passedMs = 61_000;
+    await row(kept, { shownVersion: 2, error: null, settleAt: null });
+    await row(deleted, { state: 'sent', shownVersion: 1, retiredMessageIds: [lost ?? ''] });
+    const standing = slack.messages.map(({ id }) => id);
+    expect(standing).toEqual(expect.arrayContaining((await rowOf(deleted)).messageIds));
+    expect(standing).not.toContain(lost);
+  });
+
   it('whose change nobody answered are written once more when nothing can be under way any longer', async () => {
     const id = await sentCard();
     slack.updateSteps.push('answer-lost');
