@@ -1,12 +1,12 @@
 import type { CallScope } from '../src/agent/call-scope.ts';
 import { invokeTool } from '../src/agent/invoke-tool.ts';
-import type { InvocationLog } from '../src/agent/run-record.ts';
-import type { Tool } from '../src/agent/tool.ts';
+import { RunWaits } from '../src/agent/run-waits.ts';
 import { systemClock } from '../src/clock.ts';
 import { HookRegistry } from '../src/hook/hook-registry.ts';
-import { agentId, newInvocationId, newRunId, personId } from '../src/ids.ts';
+import { newInvocationId, personId } from '../src/ids.ts';
 import { type BenchRow, quantile } from './bench-row.ts';
 import { hookableOf, IdleGate, IdleHook, microsecondsACall } from './hook-dispatch.ts';
+import { newFacts, PAYING_TOOL, portsWithoutPeople, SilentRecord } from './in-memory-run.ts';
 
 const ROUNDS = 7;
 
@@ -55,33 +55,28 @@ export async function benchInvokeTool(): Promise<BenchRow[]> {
 
 function invocationWith(declared: number): () => Promise<unknown> {
   const hooks = Array.from({ length: declared }, (_, index) => new IdleHook(`idle-${index}`));
+  const facts = newFacts();
   const scope: CallScope = {
-    run: newRunId(),
+    run: facts.id,
     parentRun: null,
-    organization: 'acme',
-    agent: agentId('procurement'),
+    organization: facts.organization,
+    agent: facts.agent,
     person: personId('zhao.min'),
     requesterNamedByAgent: false,
-    session: 'bench',
+    session: facts.session,
     evaluation: false,
-    tools: new Map([[TOOL.name, TOOL]]),
+    tools: new Map([[PAYING_TOOL.name, PAYING_TOOL]]),
     hooks: new HookRegistry({ hooks, gate: new IdleGate() }),
-    log: SILENT_LOG,
+    log: new SilentRecord(facts),
+    waits: new RunWaits({
+      parkAfterMs: Number.POSITIVE_INFINITY,
+      clock: systemClock,
+      park: async () => false,
+      onParked() {},
+    }),
     signal: new AbortController().signal,
   };
-  const unreachable = () => Promise.reject(new Error('the idle gate asks nobody'));
-  const ports = {
-    confirmations: {
-      get: unreachable,
-      wait: unreachable,
-      claim: unreachable,
-      recordOutcome: unreachable,
-      cancel: unreachable,
-    },
-    audit: { record: async () => {} },
-    clock: systemClock,
-    logger: { info() {}, warn() {}, error() {} },
-  };
+  const ports = portsWithoutPeople();
   const id = newInvocationId();
   return () =>
     invokeTool(
@@ -89,7 +84,7 @@ function invocationWith(declared: number): () => Promise<unknown> {
         id,
         position: { kind: 'turn', turn: 1, place: 0 },
         callId: 'call_0',
-        tool: TOOL.name,
+        tool: PAYING_TOOL.name,
         arguments: {
           kind: 'text',
           text: '{"payee":"Acme Steel","amount":"68000.00","currency":"CNY","memo":"PO-2291"}',
@@ -99,31 +94,3 @@ function invocationWith(declared: number): () => Promise<unknown> {
       ports,
     );
 }
-
-const TOOL: Tool = {
-  name: 'oa__purchase_pay',
-  description: 'Pays.',
-  parameters: { type: 'object' },
-  version: 'bench',
-  connector: 'oa',
-  writes: true,
-  idempotent: false,
-  joinsRunning: false,
-  requiresConfirmation: false,
-  timeoutMs: null,
-  decisiveFields: [],
-  validate: () => ({ kind: 'valid' }),
-  execute: async () => ({ kind: 'succeeded', result: { status: 'paid' } }),
-};
-
-const SILENT_LOG: InvocationLog = {
-  async proposed() {},
-  wasRejected: async () => false,
-  async waiting() {},
-  async decided() {},
-  async executing() {},
-  async delegateWaiting() {},
-  async executed() {},
-  async settled() {},
-  confirmationOf: async () => null,
-};

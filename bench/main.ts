@@ -6,10 +6,13 @@ import { migrate } from '../src/db/migrate.ts';
 import { startPostgres } from '../test/support/postgres-server.ts';
 import { runStatement } from '../test/support/run-statement.ts';
 import type { BenchRow } from './bench-row.ts';
+import { benchCallbacks } from './callbacks.ts';
 import { benchDecisionToResume } from './decision-to-resume.ts';
 import { benchDecisions } from './decisions.ts';
+import { benchDurableRun } from './durable-run.ts';
 import { benchHookDispatch } from './hook-dispatch.ts';
 import { benchInvokeTool } from './invoke-tool.ts';
+import { benchParkedRun } from './parked-run.ts';
 import { benchPolicies } from './policies.ts';
 import { benchWaits } from './waits.ts';
 
@@ -21,8 +24,11 @@ try {
   rows.push(...(await benchHookDispatch()));
   rows.push(...benchPolicies());
   rows.push(...(await benchInvokeTool()));
+  rows.push(...(await benchDurableRun(await freshDatabase('durable'))));
   rows.push(...(await benchDecisionToResume(await freshDatabase('resume'))));
+  rows.push(...(await benchParkedRun(await freshDatabase('parked'))));
   rows.push(...(await benchDecisions(await freshDatabase('decisions'))));
+  rows.push(...(await benchCallbacks(await freshDatabase('callbacks'))));
   rows.push(...(await benchWaits(await freshDatabase('waits'))));
 } finally {
   await server.stop();

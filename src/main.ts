@@ -3,13 +3,14 @@ import { CHANNEL_KINDS } from '../channels/index.ts';
 import { createConfirmationGate as createGateHook } from '../hooks/confirmation-gate.ts';
 import { HOOK_KINDS } from '../hooks/index.ts';
 import { type AgentEngine, createAgentEngine } from './agent/create-agent-engine.ts';
+import { McpConnector } from './agent/mcp-connector.ts';
 import { ToolCatalog } from './agent/tool-catalog.ts';
 import type { Channel } from './channel/channel.ts';
 import { ChatPaces } from './channel/chat-pace.ts';
 import { DeliveryWorker } from './channel/delivery-worker.ts';
 import { ReminderWorker } from './channel/reminder-worker.ts';
-import { type Clock, systemClock } from './clock.ts';
-import type { Config } from './config/config.ts';
+import { type Clock, sleep, systemClock } from './clock.ts';
+import type { Config, ConnectorConfig } from './config/config.ts';
 import { createArgumentMask } from './confirmation/argument-mask.ts';
 import type { ConfirmationService } from './confirmation/confirmation-service.ts';
 import { createCardSource } from './confirmation/create-card-source.ts';
@@ -50,6 +51,7 @@ import { createApp } from './http/app.ts';
 import type { HttpApp } from './http/http-app.ts';
 import { createOperationsApp } from './http/operations-app.ts';
 import type { ChannelId } from './ids.ts';
+import { createInboundHandler } from './service/inbound-handler.ts';
 import { createMetrics, type ServiceMetrics } from './service/metrics.ts';
 import { prepareDatabase } from './service/prepare-database.ts';
 import { createReadiness } from './service/readiness.ts';
@@ -102,10 +104,16 @@ export function secretsOf(config: Config): readonly string[] {
     ...config.apiKeys.map(({ key }) => key),
     ...config.people.flatMap(({ consoleKey }) => consoleKey ?? []),
     ...Object.values(config.models).map(({ apiKey }) => apiKey),
-    ...config.connectors.flatMap(({ headers }) => Object.values(headers)),
+    ...config.connectors.flatMap(connectorSecrets),
     ...[config.database, config.migrationDatabase].flatMap((url) => url ?? []),
     ...ofChannels,
   ];
+}
+
+function connectorSecrets(connector: ConnectorConfig): readonly string[] {
+  if (connector.kind === 'http') return Object.values(connector.headers);
+  const { server } = connector;
+  return Object.values(server.transport === 'http' ? server.headers : server.env);
 }
 
 interface Foundation {
@@ -122,7 +130,8 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
   const { config, logger, clock, metrics, database, started } = foundation;
   const channels = createChannels(foundation);
   const roster = createRoster(config.people);
-  const catalog = new ToolCatalog(config);
+  const servers = await connectServers(foundation);
+  const catalog = new ToolCatalog(config, servers);
   const auditRecorder = createAuditRecorder(database);
   const readOnly = new ReadOnlyStore(database);
   const freezes = new FreezeStore(database);
@@ -130,28 +139,29 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
   const engine = createAgents(foundation, { ...core, roster, catalog, readOnly });
   if (engine.faults.length > 0) throw new Error(`Agents cannot be set up: ${engine.faults.join('; ')}`);
 
+  const tap = createTapHandler({
+    confirmations: core.confirmations,
+    deliveries: createTapDeliveries(database),
+    roster,
+    refusals: core.refusals,
+    clock,
+    logger,
+    timeZone: config.timeZone,
+    mask: createArgumentMask(config.masked),
+  });
   const server = createApp({
     config,
     confirmations: core.confirmations,
     authorizer: engine.authorizer,
     runs: engine.runs,
-    tap: createTapHandler({
-      confirmations: core.confirmations,
-      deliveries: createTapDeliveries(database),
-      roster,
-      refusals: core.refusals,
-      clock,
-      logger,
-      timeZone: config.timeZone,
-      mask: createArgumentMask(config.masked),
-    }),
+    tap,
     channels,
     audit: createAuditReader(database),
     auditRecorder,
     refusals: core.refusals,
     readOnly,
     freezes,
-    readiness: createReadiness({ database, channels: [...channels.values()] }),
+    readiness: createReadiness({ database, channels: [...channels.values()], servers }),
     people: roster,
     metrics: metrics.registry,
     clock,
@@ -163,7 +173,7 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
     const operations = createOperationsApp({
       logger,
       metrics: metrics.registry,
-      readiness: createReadiness({ database, channels: [...channels.values()] }),
+      readiness: createReadiness({ database, channels: [...channels.values()], servers }),
     });
     started.push({ stop: () => operations.close() });
     await listen(operations, config.operations);
@@ -171,12 +181,38 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
   for (const channel of channels.values()) {
     await channel.start();
     started.push(channel);
+    const port = { channel, tap, audit: auditRecorder, metrics: metrics.registry, logger };
+    channel.connection?.open(createInboundHandler(port));
   }
+  metrics.observeConnections([...channels.values()]);
   startDeliveries(foundation, { ...core, freezes, channels, publicUrl: config.publicUrl ?? url });
   await engine.start();
   started.push(engine);
   metrics.observe('countersign_active_runs', 'Runs that this process works on', engine.activeRuns);
   return { url };
+}
+
+/** How long the start waits for servers that list their tools: runs that are taken up again shall find them. */
+const FIRST_LISTING_WITHIN_MS = 5_000;
+
+/** Servers of tools, connected in the background: one that is down, or slow, keeps nothing else from starting. */
+async function connectServers({
+  config,
+  clock,
+  logger,
+  started,
+}: Foundation): Promise<readonly McpConnector[]> {
+  const servers = config.connectors.flatMap((connector) =>
+    connector.kind === 'mcp' ? [new McpConnector(connector, { config, clock, logger })] : [],
+  );
+  for (const server of servers) {
+    server.start();
+    started.push(server);
+  }
+  if (servers.length === 0) return servers;
+  const listed = Promise.all(servers.map(({ firstAttempt }) => firstAttempt));
+  await Promise.race([listed, sleep(clock, FIRST_LISTING_WITHIN_MS)]);
+  return servers;
 }
 
 function createChannels({ config, clock, logger }: Foundation): ReadonlyMap<ChannelId, Channel> {

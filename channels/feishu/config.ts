@@ -14,37 +14,66 @@ const consoleValue = (name: string) =>
       `${name} has white space around it`,
     );
 
-/**
- * A `channels[]` entry with `kind: feishu`, beside `id` and `kind`. Every secret is required: without the encrypt
- * key a callback is not signed, and without the verification token the URL check proves nothing.
- */
-export const feishuSettings = z.strictObject({
-  /** The open platform: Feishu by default, `https://open.larksuite.com` for Lark, or a server on loopback. */
-  domain: z
-    .url({ protocol: /^https?$/, error: 'domain must be an http or https URL' })
-    .refine(isBareBase, 'domain must have no user, query or fragment')
-    .transform((value) => value.replace(/\/+$/, ''))
-    .default(CHINA_DOMAIN),
-  appId: consoleValue('appId'),
-  appSecret: consoleValue('appSecret'),
-  encryptKey: consoleValue('encryptKey'),
-  verificationToken: consoleValue('verificationToken'),
+export type FeishuSettings = FeishuApp & FeishuWayIn;
+
+interface FeishuApp {
+  /** Without a trailing slash. */
+  readonly domain: string;
+  readonly appId: string;
+  readonly appSecret: string;
   /** `tenant_key` of the organization that owns the chat. */
-  tenant: consoleValue('tenant'),
+  readonly tenant: string;
   /** `oc_…`, the group that gets the cards. */
-  chat: consoleValue('chat'),
+  readonly chat: string;
   /** How fast new messages go out to the group: all bots in it share one limit. */
-  messagesPerSecond: z.number().min(0.05).max(100).default(5),
-  mode: z
-    .literal('webhook', {
-      error: ({ input }) =>
-        input === 'long-connection'
-          ? 'long-connection is not available in this version; use webhook'
-          : 'mode must be webhook',
-    })
-    .default('webhook'),
-});
-export type FeishuSettings = z.infer<typeof feishuSettings>;
+  readonly messagesPerSecond: number;
+}
+
+/** How taps reach us, with what proves that they come from Feishu. */
+export type FeishuWayIn =
+  | { readonly mode: 'webhook'; readonly encryptKey: string; readonly verificationToken: string }
+  /** We connect under the app's secret; what comes in there is neither signed nor encrypted. Empty: not compared. */
+  | { readonly mode: 'long-connection'; readonly verificationToken: string };
+
+/** In this shape alone the SDK connects. */
+const CONNECTING_APP_ID = /^cli_[0-9a-fA-F]{16}$/;
+
+/**
+ * A `channels[]` entry with `kind: feishu`, beside `id` and `kind`. With webhooks every secret is required: without
+ * the encrypt key a callback is not signed, and without the verification token the URL check proves nothing.
+ */
+export const feishuSettings: z.ZodType<FeishuSettings> = z
+  .strictObject({
+    /** The open platform: Feishu by default, `https://open.larksuite.com` for Lark, or a server on loopback. */
+    domain: z
+      .url({ protocol: /^https?$/, error: 'domain must be an http or https URL' })
+      .refine(isBareBase, 'domain must have no user, query or fragment')
+      .transform((value) => value.replace(/\/+$/, ''))
+      .default(CHINA_DOMAIN),
+    appId: consoleValue('appId'),
+    appSecret: consoleValue('appSecret'),
+    encryptKey: consoleValue('encryptKey').or(z.literal('')).default(''),
+    verificationToken: consoleValue('verificationToken').or(z.literal('')).default(''),
+    tenant: consoleValue('tenant'),
+    chat: consoleValue('chat'),
+    messagesPerSecond: z.number().min(0.05).max(100).default(5),
+    mode: z
+      .enum(['webhook', 'long-connection'], { error: 'mode must be webhook or long-connection' })
+      .default('webhook'),
+  })
+  .transform(({ mode, encryptKey, verificationToken, ...app }, context): FeishuSettings => {
+    const fault = (path: string, message: string): void => {
+      context.issues.push({ code: 'custom', path: [path], message, input: app });
+    };
+    if (mode === 'long-connection') {
+      if (!CONNECTING_APP_ID.test(app.appId))
+        fault('appId', 'for a long connection appId must be cli_ and 16 hexadecimal digits');
+      return { ...app, mode, verificationToken };
+    }
+    if (encryptKey === '') fault('encryptKey', 'encryptKey is missing');
+    if (verificationToken === '') fault('verificationToken', 'verificationToken is missing');
+    return { ...app, mode, encryptKey, verificationToken };
+  });
 
 /** The value of `people[].feishu`: a tenant and at least one of the person's ids in it. */
 export const feishuIdentity = z

@@ -9,21 +9,28 @@ import type {
   UpdateOutcome,
 } from '../../src/channel/channel.ts';
 import type { ChannelInput, ChannelKind } from '../../src/channel/channel-kind.ts';
+import { withConnections } from '../../src/channel/inbound-connection.ts';
 import type { CallbackReply } from '../../src/channel/inbound-event.ts';
 import type { Locale } from '../../src/locale.ts';
 import { createFeishuClient } from './client.ts';
 import { type FeishuSettings, feishuIdentity, feishuSettings } from './config.ts';
 import { resolveMember } from './directory.ts';
+import { FeishuLongConnection } from './long-connection.ts';
 import { parseCallback } from './parse.ts';
 import { renderCard } from './render.ts';
 import { verifyCallback } from './verify.ts';
 
-/** Feishu and Lark, over webhooks: cards in one group, taps by signed callback. */
+/** Feishu and Lark: cards in one group, taps by signed callback or over a long connection of our own. */
 export const feishuChannelKind: ChannelKind<FeishuSettings> = {
   kind: 'feishu',
   settings: feishuSettings,
   identity: feishuIdentity,
-  secrets: ({ appSecret, encryptKey, verificationToken }) => [appSecret, encryptKey, verificationToken],
+  secrets: (settings) =>
+    [
+      settings.appSecret,
+      settings.mode === 'webhook' ? settings.encryptKey : '',
+      settings.verificationToken,
+    ].filter((secret) => secret !== ''),
   create: createFeishuChannel,
 };
 
@@ -31,6 +38,8 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
   const { settings, clock, locale } = input;
   const logger = input.logger.child({ channel: input.id });
   const client = createFeishuClient({ settings, clock, logger });
+  const connection =
+    settings.mode === 'long-connection' ? new FeishuLongConnection({ settings, clock, logger }) : null;
   let state: 'new' | 'started' | 'stopped' = 'new';
   let warmUp: Promise<void> | null = null;
 
@@ -61,6 +70,7 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
     id: input.id,
     kind: 'feishu',
     locale,
+    ...(connection && { connection }),
     address: { provider: 'feishu', app: settings.appId, tenant: settings.tenant, chat: settings.chat },
 
     // "5 QPS per group, shared by all bots" for sending; changes are limited by the message and the app (50 a second,
@@ -79,6 +89,7 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
 
     async stop() {
       state = 'stopped';
+      await connection?.close();
       client.close();
       await warmUp;
     },
@@ -86,12 +97,15 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
     health() {
       if (state !== 'started') return { ready: false, detail: state === 'new' ? 'not started' : 'stopped' };
       const fault = client.credentialFault();
-      return fault
+      const health = fault
         ? { ready: false, detail: `Feishu refuses the app's credentials: ${fault}` }
-        : { ready: true, detail: 'waits for callbacks' };
+        : { ready: true, detail: connection ? 'takes taps over a long connection' : 'waits for callbacks' };
+      return withConnections(health, connection?.status());
     },
 
     async receive(request): Promise<InboundResult> {
+      if (settings.mode !== 'webhook')
+        return { kind: 'refused', reason: 'taps come over the long connection' };
       const verified = verifyCallback({ request, proof: settings, nowMs: clock.now() });
       switch (verified.kind) {
         case 'refused':

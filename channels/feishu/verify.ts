@@ -1,7 +1,7 @@
 import { createDecipheriv, createHash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { InboundRequest } from '../../src/channel/channel.ts';
-import type { FeishuSettings } from './config.ts';
+import type { FeishuWayIn } from './config.ts';
 import { MAX_CALLBACK_BYTES, MAX_CLOCK_SKEW_SECONDS } from './limits.ts';
 
 export type VerifiedCallback =
@@ -11,7 +11,7 @@ export type VerifiedCallback =
   /** Signed, fresh, decrypted and carrying our verification token; its shape is not checked yet. */
   | { readonly kind: 'callback'; readonly payload: unknown };
 
-type Proof = Pick<FeishuSettings, 'encryptKey' | 'verificationToken'>;
+type Proof = Omit<FeishuWayIn & { readonly mode: 'webhook' }, 'mode'>;
 
 /**
  * Decides whether a callback comes from Feishu, on the raw bytes, with the Encrypt Key's signature
@@ -45,6 +45,15 @@ export function verifyCallback(input: {
 }
 
 /**
+ * Whether an event of a long connection may be ours. Who connected under the app's secret gets nobody else's events;
+ * the platform does not always send the verification token there, but where it does, it has to be right.
+ */
+export function carriesForeignToken(payload: unknown, verificationToken: string): boolean {
+  const token = perhapsWithHeaderToken.safeParse(payload).data?.header.token ?? '';
+  return token !== '' && verificationToken !== '' && !equalSecrets(token, verificationToken);
+}
+
+/**
  * Base64 of a 16-byte IV and AES-256-CBC blocks under SHA-256 of the Encrypt Key (open.feishu.cn, "Encrypt Key").
  * Null for anything that is not such a text. Says nothing about who made it.
  */
@@ -68,6 +77,7 @@ const urlCheck = z.object({
   token: z.string(),
 });
 const withHeaderToken = z.object({ header: z.object({ token: z.string() }) });
+const perhapsWithHeaderToken = z.object({ header: z.object({ token: z.string().nullish() }) });
 /** Plaintext beside `encrypt` is refused: whoever reads it later must not take it for something verified. */
 const encryptedBody = z.strictObject({ encrypt: z.string() });
 

@@ -10,11 +10,12 @@ export const SLACK_ID = {
   timestamp: /^\d{1,15}\.\d{1,10}$/,
 } as const;
 
-export interface SlackSettings {
+export type SlackSettings = SlackApp & SlackWayIn;
+
+interface SlackApp {
   /** Base of the Web API, ending in a slash. */
   readonly apiUrl: string;
   readonly botToken: string;
-  readonly signingSecret: string;
   readonly team: string;
   /** Empty where it was not given: then `api_app_id` is not compared. */
   readonly appId: string;
@@ -23,20 +24,24 @@ export interface SlackSettings {
   readonly messagesPerSecond: number;
 }
 
-const NOT_AVAILABLE = 'not available in this version';
+/** How taps reach us, with what proves that they come from Slack. */
+export type SlackWayIn =
+  /** Slack calls us and signs what it sends. */
+  | { readonly mode: 'http'; readonly signingSecret: string }
+  /** We connect to Slack under the app-level token; nothing that comes in there is signed. */
+  | { readonly mode: 'socket'; readonly appToken: string };
 
 const secret = z.string().regex(/^\S+$/, 'has to be a secret without spaces, and not empty');
+/** A variable of the environment that is not set reads as an empty text. */
+const secretOrEmpty = z.string().regex(/^\S*$/, 'has to be a secret without spaces');
 
-/** The keys of a `channels[]` entry of kind `slack`. An empty `appToken` or `appId` counts as not given. */
+/** The keys of a `channels[]` entry of kind `slack`. An empty `appToken`, `signingSecret` or `appId` counts as not given. */
 export const slackSettings: z.ZodType<SlackSettings> = z
   .strictObject({
     apiUrl: z.url({ protocol: /^https?$/ }).default('https://slack.com/api/'),
     botToken: secret,
-    signingSecret: secret,
-    appToken: z
-      .string()
-      .refine((token) => token === '', `is for socket mode, which is ${NOT_AVAILABLE}`)
-      .optional(),
+    signingSecret: secretOrEmpty.default(''),
+    appToken: secretOrEmpty.default(''),
     team: z.string().regex(SLACK_ID.team, 'has to be a Slack team id, like T0ACME'),
     appId: z
       .string()
@@ -46,15 +51,23 @@ export const slackSettings: z.ZodType<SlackSettings> = z
       .string()
       .regex(SLACK_ID.channel, 'has to be a Slack channel id, like C0FINANCE (not its name)'),
     messagesPerSecond: z.number().min(0.05).max(100).default(1),
-    mode: z
-      .enum(['http', 'socket'])
-      .refine((mode) => mode === 'http', `has to be http; socket mode is ${NOT_AVAILABLE}`)
-      .default('http'),
+    mode: z.enum(['http', 'socket']).default('http'),
   })
-  .transform(({ appToken: _appToken, mode: _mode, apiUrl, ...settings }) => ({
-    ...settings,
-    apiUrl: apiUrl.endsWith('/') ? apiUrl : `${apiUrl}/`,
-  }));
+  .transform(({ mode, signingSecret, appToken, apiUrl, ...app }, context): SlackSettings => {
+    const fault = (path: string, message: string): never => {
+      context.issues.push({ code: 'custom', path: [path], message, input: app });
+      return z.NEVER;
+    };
+    const common = { ...app, apiUrl: apiUrl.endsWith('/') ? apiUrl : `${apiUrl}/` };
+    if (mode === 'socket') {
+      if (!appToken.startsWith('xapp-'))
+        return fault('appToken', 'has to be the app-level token (xapp-…) that mode: socket connects with');
+      return { ...common, mode, appToken };
+    }
+    if (signingSecret === '') return fault('signingSecret', 'is required: callbacks are verified with it');
+    if (appToken !== '') return fault('appToken', 'is for mode: socket; leave it out, or set that mode');
+    return { ...common, mode, signingSecret };
+  });
 
 /** The value of `people[].slack`: a team and the person's id in it, or their e-mail address there. */
 export const slackIdentity: z.ZodType<ChannelIdentity> = z

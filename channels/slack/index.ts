@@ -15,6 +15,7 @@ import type {
 } from '../../src/channel/channel.ts';
 import type { ChannelInput, ChannelKind } from '../../src/channel/channel-kind.ts';
 import type { ChannelPace } from '../../src/channel/chat-pace.ts';
+import { withConnections } from '../../src/channel/inbound-connection.ts';
 import type { CallbackReply, ChannelActor, TapEvent } from '../../src/channel/inbound-event.ts';
 import {
   createSlackClient,
@@ -31,15 +32,19 @@ import { createPersonLocales, type PersonLocales } from './person-locale.ts';
 import { remindInThread } from './remind.ts';
 import { renderCard } from './render.ts';
 import { replyTo } from './reply.ts';
+import { SlackSocketMode } from './socket-mode.ts';
 import { verifySlackRequest } from './verify.ts';
 import { CARD_EVENT_TYPE } from './wire.ts';
 
-/** Cards in a Slack channel; callbacks over HTTP. */
+/** Cards in a Slack channel; taps by signed callback, or over connections of our own (Socket Mode). */
 export const slackChannelKind: ChannelKind<SlackSettings> = {
   kind: 'slack',
   settings: slackSettings,
   identity: slackIdentity,
-  secrets: (settings) => [settings.botToken, settings.signingSecret],
+  secrets: (settings) => [
+    settings.botToken,
+    settings.mode === 'socket' ? settings.appToken : settings.signingSecret,
+  ],
   create: (input) => new SlackChannel(input),
 };
 
@@ -65,6 +70,7 @@ class SlackChannel implements Channel {
   readonly locale: Channel['locale'];
   readonly address: ChannelAddress;
   readonly pace: ChannelPace;
+  readonly connection?: SlackSocketMode;
   readonly #input: ChannelInput<SlackSettings>;
   readonly #client: SlackClient;
   readonly #locales: PersonLocales;
@@ -83,6 +89,7 @@ class SlackChannel implements Channel {
     this.locale = input.locale;
     this.pace = paceOf(settings);
     this.address = { provider: 'slack', app: settings.appId, tenant: settings.team, chat: settings.channel };
+    if (settings.mode === 'socket') this.connection = new SlackSocketMode({ ...input, settings });
   }
 
   /**
@@ -97,16 +104,18 @@ class SlackChannel implements Channel {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelCheck();
+    await this.connection?.close();
     await Promise.allSettled([...this.#underWay]);
     this.#health = { ready: false, detail: 'stopped' };
   }
 
   health(): ChannelHealth {
-    return this.#health;
+    return withConnections(this.#health, this.connection?.status());
   }
 
   async receive(request: InboundRequest): Promise<InboundResult> {
     const { settings, clock } = this.#input;
+    if (settings.mode !== 'http') return { kind: 'refused', reason: 'taps come over the socket' };
     const verification = verifySlackRequest({
       request,
       signingSecret: settings.signingSecret,

@@ -6,9 +6,11 @@ import { actionOf, parseButtonValue, REASON_MODAL, readModalContext } from './wi
 
 export type ParsedCallback =
   /** Slack checks the URL of event subscriptions: the challenge goes back as it came. */
-  | { readonly kind: 'challenge'; readonly challenge: string }
-  | { readonly kind: 'ssl-check' }
-  | { readonly kind: 'event'; readonly event: InboundEvent };
+  { readonly kind: 'challenge'; readonly challenge: string } | { readonly kind: 'ssl-check' } | EventCallback;
+export interface EventCallback {
+  readonly kind: 'event';
+  readonly event: InboundEvent;
+}
 
 /** What `reply` needs to know of the callback that it answers. */
 export type SlackHandle =
@@ -27,7 +29,11 @@ export function parseCallback(body: Buffer): ParsedCallback {
   if (form.get('ssl_check') === '1' && !form.has('payload')) return { kind: 'ssl-check' };
   const [payload, ...more] = form.getAll('payload');
   if (payload === undefined || more.length > 0) return unsupported('form without exactly one payload');
-  const json = parseJson(payload);
+  return parsePayload(parseJson(payload));
+}
+
+/** Reads an interactive payload, from a verified form or from an authenticated socket. Never throws. */
+export function parsePayload(json: unknown): EventCallback {
   const type = typed.safeParse(json).data?.type;
   if (type === 'block_actions') return parseBlockActions(json);
   if (type === 'view_submission') return parseViewSubmission(json);
@@ -76,7 +82,7 @@ const blockActions = z.object({
 const actionNames = z.object({ actions: z.array(z.object({ action_id: z.string() })).min(1) });
 
 /** Only `actions[0]` counts: Slack sends one action for one tap. */
-function parseBlockActions(json: unknown): ParsedCallback {
+function parseBlockActions(json: unknown): EventCallback {
   const actionId = actionNames.safeParse(json).data?.actions[0]?.action_id ?? '';
   const action = actionOf(actionId);
   if (action === null) return unsupported(`action ${actionId.slice(0, 60)}`);
@@ -121,7 +127,7 @@ const viewSubmission = z.object({
 
 const viewName = z.object({ view: z.object({ callback_id: z.string() }) });
 
-function parseViewSubmission(json: unknown): ParsedCallback {
+function parseViewSubmission(json: unknown): EventCallback {
   const callbackId = viewName.safeParse(json).data?.view.callback_id ?? '';
   if (callbackId !== REASON_MODAL.callbackId) return unsupported(`view ${callbackId.slice(0, 60)}`);
   const parsed = viewSubmission.safeParse(json);
@@ -159,12 +165,12 @@ const actorOf = (data: Envelope, tenant: string): ChannelActor => ({
   isBot: data.user.is_bot === true || data.user.is_workflow_bot === true || data.user.id === 'USLACKBOT',
 });
 
-const tap = (event: Omit<TapEvent, 'type'>): ParsedCallback => ({
+const tap = (event: Omit<TapEvent, 'type'>): EventCallback => ({
   kind: 'event',
   event: { type: 'tap', ...event },
 });
 
-const unsupported = (what: string): ParsedCallback => ({
+const unsupported = (what: string): EventCallback => ({
   kind: 'event',
   event: { type: 'unsupported', what },
 });

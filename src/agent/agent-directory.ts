@@ -15,7 +15,8 @@ import type { ToolCatalog } from './tool-catalog.ts';
 /** An agent of the configuration, ready to work: built once, shared by its runs. */
 export interface AgentSetup {
   readonly config: AgentConfig;
-  readonly tools: readonly Tool[];
+  /** Its tools of this moment: some are listed late, and change. */
+  tools(): readonly Tool[];
   readonly hooks: HookRegistry;
   /** Null for an agent that lives outside and only asks. */
   readonly model: Model | null;
@@ -53,7 +54,7 @@ export class AgentDirectory {
       try {
         setups.set(agent.id, {
           config: agent,
-          tools: catalog.forAgent(agent.tools),
+          tools: () => catalog.forAgent(agent.tools),
           hooks: registryFor(agent, sources),
           model: agent.model === null ? null : (models.get(agent.model) ?? null),
         });

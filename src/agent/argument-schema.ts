@@ -32,9 +32,11 @@ function compileIn(dialect: unknown, schema: JsonObject): ValidateFunction {
 
 /** The compiler keeps every schema that it ever saw, and each run of an agent with delegates brings one. */
 function compileOnce(compiler: Ajv | Ajv2020, schema: JsonObject): ValidateFunction {
-  const check = compiler.compile(schema);
-  compiler.removeSchema(schema);
-  return check;
+  try {
+    return compiler.compile(schema);
+  } finally {
+    compiler.removeSchema(schema);
+  }
 }
 
 const isDialect = (dialect: unknown, uri: string): boolean => dialect === uri || dialect === `${uri}#`;

@@ -4,7 +4,7 @@ import type { ConfirmationId } from '../ids.ts';
 import type { CallScope, OpenCall } from './call-scope.ts';
 import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
 import { BLOCK_MESSAGES, type BlockedCall } from './observation.ts';
-import { throwIfSuspended } from './run-stop.ts';
+import { RunStop, throwIfSuspended } from './run-stop.ts';
 import { NOT_SENT, sendWindowMs } from './send-window.ts';
 
 /** What people's decision, and then the claim, made of a call. */
@@ -36,6 +36,10 @@ export async function awaitApproval(
     confirmation,
     status: request.status,
     reason: request.decision.reason,
+    coolingOff:
+      request.status === 'approved' &&
+      request.execution.status === 'unclaimed' &&
+      request.execution.coolingOff,
   });
   if (request.status !== 'approved') {
     const code = request.decision.code === 'approved' ? 'gate_unavailable' : request.decision.code;
@@ -59,11 +63,9 @@ async function awaitDecision(
 ): Promise<ClosedConfirmationRequest | null> {
   for (;;) {
     try {
-      const request = await confirmations.wait({
-        id,
-        timeoutMs: Number.POSITIVE_INFINITY,
-        signal: scope.signal,
-      });
+      const request = await scope.waits.during({ kind: 'decision', confirmation: id }, () =>
+        confirmations.wait({ id, timeoutMs: Number.POSITIVE_INFINITY, signal: scope.signal }),
+      );
       throwIfSuspended(scope.signal);
       if (request === null) return null;
       // A cancelled run withdraws what is still open; the answer is then read like any other.
@@ -74,6 +76,7 @@ async function awaitDecision(
       }
       if (request.status !== 'pending') return request;
     } catch (error) {
+      if (error instanceof RunStop) throw error;
       throwIfSuspended(scope.signal);
       logger.warn({ err: error, confirmation: id }, 'the confirmation cannot be read; asking again');
     }
@@ -137,13 +140,16 @@ async function coolOff(
   try {
     if (!scope.signal.aborted) {
       const timeoutMs = Math.max(opensInMs, SHORTEST_STEP_MS);
-      await confirmations.wait({ id, timeoutMs, signal: scope.signal, until: 'grant-moved' });
+      await scope.waits.during({ kind: 'cool-off', confirmation: id }, () =>
+        confirmations.wait({ id, timeoutMs, signal: scope.signal, until: 'grant-moved' }),
+      );
     }
     throwIfSuspended(scope.signal);
     if (scope.signal.aborted) {
       await confirmations.cancel({ id, actor: actorOfRun(scope), reason: 'the run was cancelled' });
     }
   } catch (error) {
+    if (error instanceof RunStop) throw error;
     throwIfSuspended(scope.signal);
     logger.warn({ err: error, confirmation: id }, 'the cool-off cannot be waited for; asking again');
     await sleep(clock, RETRY_AFTER_MS);

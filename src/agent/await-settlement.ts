@@ -4,6 +4,7 @@ import type { Actor, ConfirmationService } from '../confirmation/confirmation-se
 import type { ConfirmationId } from '../ids.ts';
 import { isSuspended } from './run-stop.ts';
 import type { RunSignals } from './run-store.ts';
+import type { RunWaits } from './run-waits.ts';
 
 const POLL_MS = 5_000;
 
@@ -12,6 +13,7 @@ export interface SettlementWait {
   readonly confirmation: ConfirmationId | null;
   readonly confirmations: Pick<ConfirmationService, 'get' | 'cancel'>;
   readonly signals: Pick<RunSignals, 'onConfirmation'>;
+  readonly waits: RunWaits;
   /** The run that waits. */
   readonly actor: Actor;
   readonly clock: Clock;
@@ -31,7 +33,8 @@ export interface Settlement {
 export async function awaitSettlement(input: SettlementWait): Promise<Settlement> {
   let inHandsOf = input.confirmation;
   for (;;) {
-    const news = await newsOf(inHandsOf, input);
+    const wait = { kind: 'settlement', confirmation: inHandsOf } as const;
+    const news = await input.waits.during(wait, () => newsOf(inHandsOf, input));
     if (news.kind === 'settled') return news.settlement;
     inHandsOf = news.to;
   }

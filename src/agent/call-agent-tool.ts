@@ -10,6 +10,7 @@ import {
 import type { InvocationLog } from './run-record.ts';
 import { throwIfSuspended } from './run-stop.ts';
 import type { RunStore } from './run-store.ts';
+import type { RunWaits } from './run-waits.ts';
 import type { RunWatcher } from './run-watcher.ts';
 import type { Tool, ToolExecution, ToolOutcome } from './tool.ts';
 
@@ -24,6 +25,7 @@ export interface DelegatePorts {
   }): Promise<RunId>;
   cancel(run: RunId): Promise<unknown>;
   readonly log: Pick<InvocationLog, 'delegateWaiting'>;
+  readonly waits: RunWaits;
 }
 
 /**
@@ -97,7 +99,10 @@ async function followToEnd(
         cancelled = true;
         await ports.cancel(child);
       }
-      await subscription.changed(cancelled ? new AbortController().signal : unwanted);
+      const changed = () => subscription.changed(cancelled ? new AbortController().signal : unwanted);
+      await (waiting && !cancelled
+        ? ports.waits.during({ kind: 'delegate', run: child }, changed)
+        : changed());
     }
   } finally {
     subscription.close();

@@ -5,6 +5,7 @@ import type { SideEffect } from '../hook/side-effect.ts';
 import type { AgentId, ConfirmationId, InvocationId, PersonId, RunId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { CallPosition, ExecutionLog, InvocationLog, SettledStatus } from './run-record.ts';
+import type { RunWaits } from './run-waits.ts';
 import type { Tool } from './tool.ts';
 
 /** The run in which calls are made: who, with which tools, under which hooks, and where it is written down. */
@@ -18,16 +19,18 @@ export interface CallScope {
   readonly requesterNamedByAgent: boolean;
   readonly session: string;
   readonly evaluation: boolean;
-  /** The agent's tools by full name; what is not in it does not exist for this agent. */
+  /** The agent's tools of this moment by full name; what is not in it does not exist for this agent. */
   readonly tools: ReadonlyMap<string, Tool>;
   readonly hooks: HookRegistry;
   readonly log: InvocationLog;
+  /** Where a call says that it only waits, so that the run can be parked. */
+  readonly waits: RunWaits;
   /** Aborts with a `RunStop`. */
   readonly signal: AbortSignal;
 }
 
 /** The same for a call that people have approved: which tool it is is settled, and nothing but its end is written. */
-export type ExecutionScope = Omit<CallScope, 'tools' | 'log'> & { readonly log: ExecutionLog };
+export type ExecutionScope = Omit<CallScope, 'tools' | 'log' | 'waits'> & { readonly log: ExecutionLog };
 
 export interface ProposedCall {
   readonly id: InvocationId;

@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import type { ModelAnswer } from './model.ts';
 
+export type ParsedCompletion =
+  /** `tokens` is null where the provider does not say. */
+  | (Omit<Extract<ModelAnswer, { kind: 'answered' }>, 'tokens'> & { readonly tokens: number | null })
+  | { readonly kind: 'unusable'; readonly message: string; readonly retryable: boolean };
+
 /**
  * What a provider sends, read leniently: a tool call without a name or with arguments that are no text still reaches
  * the loop, which tells the model what is wrong with it. Only an answer without any message is none.
@@ -16,12 +21,15 @@ const toolCall = z.object({
     .catch(null),
 });
 
+const count = z.int().min(0).nullish().catch(null);
+
 const completion = z.object({
   choices: z
     .array(
       z.object({
         message: z.object({
           content: z.unknown().optional(),
+          refusal: z.unknown().optional(),
           tool_calls: z
             .array(toolCall.catch({ id: null, function: null }))
             .nullish()
@@ -30,31 +38,52 @@ const completion = z.object({
       }),
     )
     .min(1),
+  usage: z
+    .object({ total_tokens: count, prompt_tokens: count, completion_tokens: count })
+    .nullish()
+    .catch(null),
 });
 
 /** More calls than this in one turn are a model gone wrong; each would cost rows, and may cost a person's attention. */
 const MOST_CALLS = 200;
 
-export function parseChatCompletion(body: unknown): ModelAnswer {
+export function parseChatCompletion(body: unknown): ParsedCompletion {
   const parsed = completion.safeParse(body);
   const message = parsed.success ? parsed.data.choices[0]?.message : undefined;
   if (!message) {
-    return { kind: 'failed', message: 'The answer of the model holds no message.' };
+    return { kind: 'unusable', message: 'The answer of the model holds no message', retryable: true };
   }
   const calls = message.tool_calls?.length ?? 0;
   if (calls > MOST_CALLS) {
-    const what = `The model asked for ${calls} calls in one turn; the limit is ${MOST_CALLS}, and none of them ran.`;
-    return { kind: 'failed', message: what };
+    const what = `The model asked for ${calls} calls in one turn; the limit is ${MOST_CALLS}, and none of them ran`;
+    return { kind: 'unusable', message: what, retryable: false };
   }
   return {
     kind: 'answered',
-    text: typeof message.content === 'string' && message.content !== '' ? message.content : null,
+    text: textIn(message.content) ?? textIn(message.refusal),
     toolCalls: (message.tool_calls ?? []).map((call) => ({
       id: call.id ?? null,
       name: call.function?.name ?? '',
       arguments: argumentsText(call.function?.arguments),
     })),
+    tokens: tokensIn(parsed.data?.usage),
   };
+}
+
+const textPart = z.object({ type: z.literal('text'), text: z.string() });
+
+/** A text, or as some servers send it, its parts; null where it says nothing. */
+function textIn(content: unknown): string | null {
+  const text = Array.isArray(content)
+    ? content.map((part) => textPart.safeParse(part).data?.text ?? '').join('')
+    : content;
+  return typeof text === 'string' && text !== '' ? text : null;
+}
+
+function tokensIn(usage: z.infer<typeof completion>['usage']): number | null {
+  if (!usage) return null;
+  const { total_tokens: total, prompt_tokens: prompt, completion_tokens: answer } = usage;
+  return total ?? (prompt == null || answer == null ? null : prompt + answer);
 }
 
 /** Some servers send an object where the format wants its text. */

@@ -6,6 +6,8 @@ export type ChatMessage =
       readonly content: string | null;
       /** Calls of one turn are independent of one another. */
       readonly toolCalls: readonly ToolCallMessage[];
+      /** What question and answer cost; absent in what earlier versions stored. */
+      readonly tokens?: number;
     }
   | { readonly role: 'tool'; readonly callId: string; readonly content: string };
 

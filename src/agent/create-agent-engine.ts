@@ -53,6 +53,7 @@ export function createAgentEngine(ports: AgentEnginePorts): AgentEngine {
   const pool = new RunPool({
     owner: newEventId(),
     store,
+    signals: ports.signals,
     clock,
     logger,
     exclusive: ports.exclusive,
@@ -62,6 +63,7 @@ export function createAgentEngine(ports: AgentEnginePorts): AgentEngine {
   const runs = new Runs({ config, agents, store, pool, watcher, clock });
   const workerPorts: RunWorkerPorts = {
     organization: config.organization,
+    parkAfterMs: config.parkAfterMs,
     agents,
     store,
     sessions: ports.sessions,

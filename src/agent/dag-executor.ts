@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import type { RunLimits } from '../config/config.ts';
 import { newInvocationId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { CALL_AGENT } from './call-agent-definition.ts';
@@ -7,6 +8,7 @@ import { type Executor, failedRun, type RunWork } from './executor.ts';
 import type { PlanNode } from './plan.ts';
 import { dependenciesOf } from './plan-check.ts';
 import { resolveReferences } from './plan-references.ts';
+import { timeSpent } from './run-limits.ts';
 import type { InvocationError, RunEnd, StoredInvocation } from './run-record.ts';
 import { RunStop } from './run-stop.ts';
 
@@ -27,22 +29,27 @@ type NodeEnd =
  * earlier worker did is read from the rows: a node that ended then ends the same way now, without running.
  */
 export class DagExecutor implements Executor {
-  readonly #plan: readonly PlanNode[];
-  readonly #settlementOf: SettlementOf;
+  readonly #given: GivenPlan;
 
-  constructor(input: { readonly plan: readonly PlanNode[]; readonly settlementOf: SettlementOf }) {
-    this.#plan = input.plan;
-    this.#settlementOf = input.settlementOf;
+  constructor(given: GivenPlan) {
+    this.#given = given;
   }
 
   async run(work: RunWork): Promise<RunEnd> {
-    return new PlanRun(this.#plan, this.#settlementOf, work).finish();
+    return new PlanRun(this.#given, work).finish();
   }
+}
+
+interface GivenPlan {
+  readonly plan: readonly PlanNode[];
+  readonly limits: RunLimits;
+  readonly settlementOf: SettlementOf;
 }
 
 /** One pass through a plan. */
 class PlanRun {
   readonly #plan: readonly PlanNode[];
+  readonly #limits: RunLimits;
   readonly #settlementOf: SettlementOf;
   readonly #work: RunWork;
   readonly #ends = new Map<string, NodeEnd>();
@@ -54,8 +61,9 @@ class PlanRun {
   #fault: { readonly error: unknown } | null = null;
   #holds = 0;
 
-  constructor(plan: readonly PlanNode[], settlementOf: SettlementOf, work: RunWork) {
+  constructor({ plan, limits, settlementOf }: GivenPlan, work: RunWork) {
     this.#plan = plan;
+    this.#limits = limits;
     this.#settlementOf = settlementOf;
     this.#work = work;
     this.#signal = AbortSignal.any([work.scope.signal, this.#failed.signal]);
@@ -80,7 +88,8 @@ class PlanRun {
     for (const node of this.#plan) {
       if (this.#ends.has(node.id) || this.#running.has(node.id)) continue;
       if (!dependenciesOf(node).every((id) => this.#ends.has(id))) continue;
-      const running = this.#runNode(node)
+      const running = this.#work.scope.waits
+        .whileOpen(() => this.#runNode(node))
         .then((end) => this.#ended(node, end))
         .catch((error: unknown) => {
           // A node that was only stopped because another one failed the run.
@@ -111,6 +120,10 @@ class PlanRun {
         tool: node.kind === 'tool' ? node.tool : CALL_AGENT,
       });
       return { kind: 'skipped' };
+    }
+    if (!stored) {
+      const spent = await timeSpent(this.#limits, this.#work.record);
+      if (spent?.error) return { kind: 'failed', error: spent.error };
     }
     const settled = await this.#work.call(this.#callOf(node, stored), stored ?? null, this.#signal);
     return this.#endOf(node, settled);
@@ -155,6 +168,10 @@ class PlanRun {
   }
 
   async #endOfBlocked(node: PlanNode, settled: SettledCall): Promise<NodeEnd> {
+    // The plan was checked when it came: since then the agent has lost what the node names, whatever the plan says
+    // about people who say no.
+    const lost = node.kind === 'tool' ? 'unknown_tool' : 'invalid_arguments';
+    if (settled.code === lost || settled.code === 'unknown_tool') return changed(node);
     switch (node.onRejected) {
       case 'continue':
         return { kind: 'succeeded', result: JSON.parse(settled.view) as JsonValue };
@@ -199,6 +216,14 @@ class PlanRun {
     );
   }
 }
+
+const changed = (node: PlanNode): NodeEnd => ({
+  kind: 'failed',
+  error: {
+    code: 'plan_changed',
+    message: `Node "${node.id}" names ${node.kind === 'tool' ? `the tool "${node.tool}"` : `the agent "${node.agent}"`}, which the agent does not have any more.`,
+  },
+});
 
 const failed = (node: PlanNode, code: 'node_failed' | 'node_blocked', cause: string): NodeEnd => ({
   kind: 'failed',

@@ -1,4 +1,4 @@
-import type { ConnectorConfig, ConnectorToolConfig } from '../config/config.ts';
+import type { ConnectorToolConfig, HttpConnectorConfig } from '../config/config.ts';
 import type { JsonObject } from '../json.ts';
 import { exchangeHttp, type HttpExchange } from './http-exchange.ts';
 import type { ToolExecution, ToolOutcome } from './tool.ts';
@@ -20,7 +20,7 @@ const HEADERS_OF_OURS = {
  * request was not taken), it is a failure; any other may be how a system says that it did what was asked.
  */
 export async function executeOverHttp(
-  connector: ConnectorConfig,
+  connector: HttpConnectorConfig,
   tool: ConnectorToolConfig,
   call: ToolExecution,
 ): Promise<ToolOutcome> {
@@ -90,7 +90,7 @@ function outcomeOfAnswer(
 }
 
 /** The operator's URL as it stands; for `GET` the arguments follow as query parameters. */
-function urlOf(connector: ConnectorConfig, tool: ConnectorToolConfig, args: JsonObject): URL {
+function urlOf(connector: HttpConnectorConfig, tool: ConnectorToolConfig, args: JsonObject): URL {
   const url = new URL(connector.baseUrl.replace(/\/+$/, '') + tool.path);
   if (tool.method === 'GET') {
     for (const [name, value] of Object.entries(args)) {

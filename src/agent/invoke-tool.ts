@@ -36,7 +36,7 @@ export async function invokeTool(
   ports: InvokePorts,
 ): Promise<SettledCall> {
   const { call, parsed } = openCall(proposed, scope, ports);
-  await scope.log.proposed({
+  const { rejectedBefore } = await scope.log.proposed({
     id: call.id,
     position: proposed.position,
     callId: call.callId,
@@ -44,7 +44,7 @@ export async function invokeTool(
     args: call.args,
     proposedDigest: call.tool === null || parsed.kind === 'refused' ? null : digestOfCall(call, scope),
   });
-  return judge(call, parsed, scope, ports);
+  return judge(call, { parsed, rejectedBefore }, scope, ports);
 }
 
 /** The call as it was proposed, its arguments read without loss. */
@@ -72,7 +72,7 @@ export function openCall(
 /** Everything before a person or the tool: tool, arguments, hooks, gate. No exception in here lets a call run. */
 export async function judge(
   call: OpenCall,
-  parsed: ParsedJson,
+  { parsed, rejectedBefore }: { readonly parsed: ParsedJson; readonly rejectedBefore: boolean },
   scope: CallScope,
   ports: InvokePorts,
 ): Promise<SettledCall> {
@@ -92,7 +92,7 @@ export async function judge(
   if (check.kind === 'invalid') {
     return endBlocked(call, blockedBy('invalid_arguments', check.message), scope, ports);
   }
-  if (await scope.log.wasRejected(digestOfCall(call, scope))) {
+  if (rejectedBefore) {
     return endBlocked(call, blockedBy('rejected', REJECTED_BEFORE), scope, ports);
   }
 

@@ -26,6 +26,8 @@ export type ModelAnswer =
       readonly kind: 'answered';
       readonly text: string | null;
       readonly toolCalls: readonly ProposedToolCall[];
+      /** What question and answer cost together, as the provider counts; estimated where it does not say. */
+      readonly tokens: number;
     }
   /** No usable answer, after every attempt; the sentence names no key and quotes no body. */
   | { readonly kind: 'failed'; readonly message: string };

@@ -2,13 +2,17 @@ import OpenAI from 'openai';
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions';
 import { type Clock, sleep } from '../clock.ts';
 import type { ModelConfig } from '../config/config.ts';
-import { parseChatCompletion } from './chat-completion.ts';
+import { type ParsedCompletion, parseChatCompletion } from './chat-completion.ts';
 import type { ChatMessage } from './chat-message.ts';
 import type { Model, OfferedTool } from './model.ts';
 
 /** CONTRACT.md: a model request is tried at most three times. */
 const MAX_ATTEMPTS = 3;
+/** For the whole answer: a body that comes drop by drop, or stops in the middle, ends with it, too. */
 const REQUEST_TIMEOUT_MS = 120_000;
+const MAX_BODY_BYTES = 16 * 1024 * 1024;
+/** Where a provider does not count: about what its tokenizer would find in so many characters. */
+const CHARACTERS_PER_TOKEN = 4;
 const LONGEST_BACK_OFF_MS = 20_000;
 
 /**
@@ -26,6 +30,7 @@ export function createOpenAiModel(config: ModelConfig, clock: Clock): Model {
     maxRetries: 0,
     timeout: REQUEST_TIMEOUT_MS,
     fetchOptions: { redirect: 'manual' },
+    fetch: boundedFetch,
     logLevel: 'off',
   });
 
@@ -36,25 +41,30 @@ export function createOpenAiModel(config: ModelConfig, clock: Clock): Model {
         const attemptOver = new AbortController();
         const stop = () => attemptOver.abort(signal.reason);
         signal.addEventListener('abort', stop, { once: true });
+        const cancelTimer = clock.setTimer(REQUEST_TIMEOUT_MS, () => attemptOver.abort(TIME_IS_OVER));
         try {
           signal.throwIfAborted();
-          const completion: unknown = await client.chat.completions.create(
-            {
-              model: config.model,
-              messages: messages.map(toWire),
-              ...(tools.length > 0 && { tools: tools.map(toolToWire) }),
-            },
-            { signal: attemptOver.signal },
-          );
-          return parseChatCompletion(completion);
+          const body = {
+            model: config.model,
+            messages: messages.map(toWire),
+            ...(tools.length > 0 && { tools: tools.map(toolToWire) }),
+          };
+          const completion: unknown = await client.chat.completions.create(body, {
+            signal: attemptOver.signal,
+          });
+          const parsed = parseChatCompletion(completion);
+          if (parsed.kind === 'unusable') throw new UnusableAnswer(parsed);
+          return { ...parsed, tokens: parsed.tokens ?? estimatedTokens(body, parsed) };
         } catch (error) {
           if (signal.aborted) throw signal.reason;
-          const failure = classify(error);
+          const failure = classify(error, attemptOver.signal);
           if (!failure.retryable || attempt === MAX_ATTEMPTS) {
             return { kind: 'failed', message: `${failure.message} (attempt ${attempt} of ${MAX_ATTEMPTS}).` };
           }
+          cancelTimer();
           await sleep(clock, failure.retryAfterMs ?? backOffMs(attempt), signal);
         } finally {
+          cancelTimer();
           signal.removeEventListener('abort', stop);
         }
       }
@@ -69,8 +79,14 @@ interface ModelFailure {
 }
 
 /** What went wrong, in words of ours: an error's own text may quote the key or the conversation. */
-function classify(error: unknown): ModelFailure {
-  if (error instanceof OpenAI.APIConnectionTimeoutError) {
+function classify(error: unknown, attempt: AbortSignal): ModelFailure {
+  if (error instanceof UnusableAnswer) {
+    return { message: error.message, retryable: error.retryable, retryAfterMs: null };
+  }
+  if (isTooLong(error)) {
+    return { message: 'The answer of the model is too long', retryable: false, retryAfterMs: null };
+  }
+  if (attempt.reason === TIME_IS_OVER || error instanceof OpenAI.APIConnectionTimeoutError) {
     return { message: 'The model did not answer in time', retryable: true, retryAfterMs: null };
   }
   if (error instanceof OpenAI.APIConnectionError) {
@@ -120,3 +136,42 @@ const toolToWire = ({ name, description, parameters }: OfferedTool) => ({
   type: 'function' as const,
   function: { name, description, parameters: { ...parameters } },
 });
+
+const TIME_IS_OVER = new Error('the model did not answer in time');
+
+/** An answer that came, and is none. */
+class UnusableAnswer extends Error {
+  readonly retryable: boolean;
+
+  constructor({ message, retryable }: Extract<ParsedCompletion, { kind: 'unusable' }>) {
+    super(message);
+    this.retryable = retryable;
+  }
+}
+
+class AnswerTooLong extends Error {}
+
+function isTooLong(error: unknown): boolean {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 4; cause = cause.cause, depth += 1) {
+    if (cause instanceof AnswerTooLong) return true;
+  }
+  return false;
+}
+
+/** `fetch`, which breaks off a body that is longer than any answer. */
+async function boundedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+  const response = await fetch(input, init);
+  if (response.body === null) return response;
+  let total = 0;
+  const bounded = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      total += chunk.byteLength;
+      if (total > MAX_BODY_BYTES) throw new AnswerTooLong('the answer of the model is too long');
+      controller.enqueue(chunk);
+    },
+  });
+  return new Response(response.body.pipeThrough(bounded), response);
+}
+
+const estimatedTokens = (question: object, answer: object): number =>
+  Math.ceil((JSON.stringify(question).length + JSON.stringify(answer).length) / CHARACTERS_PER_TOKEN);

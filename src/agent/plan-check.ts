@@ -1,5 +1,6 @@
 import { faultOfArguments } from '../confirmation/arguments.ts';
 import type { AgentId } from '../ids.ts';
+import type { AgentSetup } from './agent-directory.ts';
 import type { PlanNode } from './plan.ts';
 import { referencedNodes } from './plan-references.ts';
 
@@ -11,6 +12,22 @@ export function dependenciesOf(node: PlanNode): readonly string[] {
   return node.kind === 'tool'
     ? [...new Set([...node.dependsOn, ...referencedNodes(node.args)])]
     : node.dependsOn;
+}
+
+/** What keeps an agent from working through a plan, in words that name the node; null where it may run. */
+export function faultOfPlanFor(
+  { config, tools }: Pick<AgentSetup, 'config' | 'tools'>,
+  plan: readonly PlanNode[],
+) {
+  const { toolCalls } = config.limits;
+  if (toolCalls !== null && plan.length > toolCalls) {
+    return `The plan has ${plan.length} nodes, and a run of this agent may make ${toolCalls} calls.`;
+  }
+  const names = new Set(tools().map(({ name }) => name));
+  return faultOfPlan(plan, {
+    hasTool: (name) => names.has(name),
+    mayCallAgent: (id) => id === config.id || config.delegates.includes(id),
+  });
 }
 
 /** What is wrong with a plan, in words that name the node; null where it may run. Checked before anything runs. */

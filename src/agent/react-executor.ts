@@ -1,9 +1,13 @@
+import type { RunLimits } from '../config/config.ts';
 import { newInvocationId } from '../ids.ts';
 import { allSettled } from './all-settled.ts';
-import type { ChatMessage, ToolCallMessage } from './chat-message.ts';
+import type { ProposedCall } from './call-scope.ts';
+import type { ChatMessage } from './chat-message.ts';
 import { type Executor, failedRun, type RunWork } from './executor.ts';
-import type { Model, ProposedToolCall } from './model.ts';
+import type { Model } from './model.ts';
+import { limitBeforeCalls, limitBeforeModel } from './run-limits.ts';
 import type { RunEnd } from './run-record.ts';
+import { withUniqueIds } from './tool-call-ids.ts';
 
 type AssistantMessage = Extract<ChatMessage, { role: 'assistant' }>;
 
@@ -16,58 +20,78 @@ const EMPTY_TURN = 'Your last answer was empty. Call a tool, or answer in words.
  */
 export class ReactExecutor implements Executor {
   readonly #model: Model;
-  readonly #maxTurns: number;
+  readonly #limits: RunLimits;
   /** What a run starts with: instructions, the session's context, the input. */
   readonly #opening: () => Promise<readonly ChatMessage[]>;
 
   constructor(input: {
     readonly model: Model;
-    readonly maxTurns: number;
+    readonly limits: RunLimits;
     readonly opening: () => Promise<readonly ChatMessage[]>;
   }) {
     this.#model = input.model;
-    this.#maxTurns = input.maxTurns;
+    this.#limits = input.limits;
     this.#opening = input.opening;
   }
 
   async run(work: RunWork): Promise<RunEnd> {
     const messages = [...work.progress.messages];
-    const append = async (added: readonly ChatMessage[]) => {
-      await work.record.appendMessages(added);
+    // What follows from rows of its own, as the results of calls do, is written with the model's next answer.
+    const unsaved: ChatMessage[] = [];
+    const add = (added: readonly ChatMessage[]) => {
       messages.push(...added);
+      unsaved.push(...added);
     };
-    if (messages.length === 0) await append(await this.#opening());
+    const save = () => work.record.appendMessages(unsaved.splice(0));
+    if (messages.length === 0) {
+      add(await this.#opening());
+      await save();
+    }
 
     for (;;) {
       const turn = messages.filter((message) => message.role === 'assistant').length;
       const last = messages.at(-1);
       if (last?.role === 'assistant') {
         if (last.toolCalls.length > 0) {
-          await append(await runTurn(last, turn, work));
+          const limit = hasBegun(turn, work)
+            ? null
+            : await limitBeforeCalls(messages, this.#limits, work.record);
+          if (limit !== null) return limit;
+          add(await runTurn(last, turn, work));
         } else if (last.content !== null) {
           return { status: 'succeeded', output: last.content, error: null };
         } else if (messages.at(-2)?.role === 'user' && messages.at(-2)?.content === EMPTY_TURN) {
           return failedRun('empty_answer', 'The model answered with nothing, twice in a row.');
         } else {
-          await append([{ role: 'user', content: EMPTY_TURN }]);
+          add([{ role: 'user', content: EMPTY_TURN }]);
         }
       }
-      if (turn >= this.#maxTurns) {
-        return failedRun('max_turns', `The agent did not come to an end within ${this.#maxTurns} turns.`);
+      const limit = await limitBeforeModel(messages, this.#limits, work.record);
+      if (limit !== null) {
+        await save();
+        return limit;
       }
       const answer = await this.#model.complete({
         messages,
         tools: [...work.scope.tools.values()],
         signal: work.scope.signal,
       });
-      if (answer.kind === 'failed') return failedRun('model_failed', answer.message);
+      if (answer.kind === 'failed') {
+        await save();
+        return failedRun('model_failed', answer.message);
+      }
       if (answer.text !== null) await work.record.modelDelta(answer.text);
-      await append([
-        { role: 'assistant', content: answer.text, toolCalls: withUniqueIds(answer.toolCalls, turn + 1) },
-      ]);
+      const { text, tokens } = answer;
+      const toolCalls = withUniqueIds(answer.toolCalls, turn + 1);
+      add([{ role: 'assistant', content: text, toolCalls, tokens }]);
+      await save();
     }
   }
 }
+
+/** A turn of which any call was proposed comes to its end: people may be asked about it, or it may have been sent. */
+const hasBegun = (turn: number, { progress }: RunWork): boolean =>
+  progress.invocations.some(({ position }) => position.kind === 'turn' && position.turn === turn);
 
 /** The calls of one turn, independent of one another; one result each, in the order asked. */
 async function runTurn(message: AssistantMessage, turn: number, work: RunWork): Promise<ChatMessage[]> {
@@ -76,17 +100,14 @@ async function runTurn(message: AssistantMessage, turn: number, work: RunWork): 
       const stored = work.progress.invocations.find(
         ({ position }) => position.kind === 'turn' && position.turn === turn && position.place === place,
       );
-      return work.call(
-        {
-          id: stored?.id ?? newInvocationId(),
-          position: { kind: 'turn', turn, place },
-          callId: call.id,
-          tool: call.name,
-          arguments: { kind: 'text', text: call.arguments },
-        },
-        stored ?? null,
-        work.scope.signal,
-      );
+      const proposed: ProposedCall = {
+        id: stored?.id ?? newInvocationId(),
+        position: { kind: 'turn', turn, place },
+        callId: call.id,
+        tool: call.name,
+        arguments: { kind: 'text', text: call.arguments },
+      };
+      return work.scope.waits.whileOpen(() => work.call(proposed, stored ?? null, work.scope.signal));
     }),
   );
   // A cancelled run ends here; the model is not told.
@@ -96,20 +117,4 @@ async function runTurn(message: AssistantMessage, turn: number, work: RunWork): 
     callId: message.toolCalls[place]?.id ?? '',
     content: view,
   }));
-}
-
-/** Providers repeat ids, or give none; in our history each call of a turn can be told from the others. */
-function withUniqueIds(calls: readonly ProposedToolCall[], turn: number): ToolCallMessage[] {
-  const given = new Set(calls.map((call) => call.id));
-  const taken = new Set<string>();
-  return calls.map((call, place) => {
-    let id = call.id;
-    // An id that we make up must not be one that another call of the turn came with.
-    for (let attempt = 0; id === null || taken.has(id); attempt += 1) {
-      const made = `call_${turn}_${place}${attempt === 0 ? '' : `_${attempt}`}`;
-      id = given.has(made) ? null : made;
-    }
-    taken.add(id);
-    return { ...call, id };
-  });
 }

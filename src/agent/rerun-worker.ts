@@ -120,7 +120,7 @@ function readyOf(
   ports: RerunWorkerPorts,
 ): Ready | null {
   const setup = ports.agents.find(facts.agent);
-  const tool = setup?.tools.find(({ name }) => name === request.tool);
+  const tool = setup?.tools().find(({ name }) => name === request.tool);
   if (!setup || !tool || runStatus === 'cancelled' || invocation.status !== 'unknown') return null;
   return {
     tool,

@@ -1,5 +1,11 @@
 import type { ParsedJson } from '../confirmation/arguments.ts';
-import type { CallScope, OpenCall, ProposedCall, SettledCall } from './call-scope.ts';
+import {
+  type CallScope,
+  digestOfCall,
+  type OpenCall,
+  type ProposedCall,
+  type SettledCall,
+} from './call-scope.ts';
 import { type ExecutedOutcome, endBlocked, endExecuted } from './end-call.ts';
 import { endSpent } from './end-spent.ts';
 import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
@@ -55,7 +61,10 @@ async function judgeAgain(
 ): Promise<SettledCall> {
   const confirmation = await scope.log.confirmationOf(call.id);
   const request = confirmation === null ? null : await ports.confirmations.get(confirmation);
-  if (request === null) return judge(call, parsed, scope, ports);
+  if (request === null) {
+    const rejectedBefore = await scope.log.wasRejected(digestOfCall(call, scope));
+    return judge(call, { parsed, rejectedBefore }, scope, ports);
+  }
   const asked: OpenCall = { ...call, args: request.args, confirmation: request.id };
   await scope.log.waiting({
     id: call.id,

@@ -1,11 +1,11 @@
 import { setMaxListeners } from 'node:events';
-import type { Clock } from '../clock.ts';
+import { type Clock, sleep } from '../clock.ts';
 import type { RunId } from '../ids.ts';
 import { failedRun } from './executor.ts';
 import type { AgentLogger } from './invoke-ports.ts';
 import { LeaseLost, type RunEnd, type RunRecord } from './run-record.ts';
-import { RunStop } from './run-stop.ts';
-import type { RunLease, RunStore } from './run-store.ts';
+import { isParked, RunStop } from './run-stop.ts';
+import type { RunLease, RunSignals, RunStore } from './run-store.ts';
 
 /** How often a process looks for runs to stop and for runs that nobody works on, in milliseconds. */
 const TICK_MS = 1_500;
@@ -13,6 +13,8 @@ const HEARTBEAT_MS = 8_000;
 /** Without a heartbeat for so long, a process counts as dead. */
 const LEASE_MS = 30_000;
 const TAKE_OVER_AT_ONCE = 200;
+/** However many notifications come, woken runs are looked for no more often than this. */
+const LOOK_INTERVAL_MS = 20;
 /** A run that met so many faults fails in words instead of being taken up again. */
 const MAX_FAULTS = 5;
 /** How long calls that are being sent may take to end when the process stops. */
@@ -27,6 +29,7 @@ interface ActiveRun {
 export class RunPool {
   readonly #owner: string;
   readonly #store: RunStore;
+  readonly #signals: RunSignals;
   readonly #clock: Clock;
   readonly #logger: AgentLogger;
   readonly #work: (record: RunRecord, stop: AbortController) => Promise<RunEnd>;
@@ -40,10 +43,15 @@ export class RunPool {
   #lastHeartbeatMs = Number.NEGATIVE_INFINITY;
   #cancelTick: () => void = () => {};
   #ticking: Promise<void> = Promise.resolve();
+  #unsubscribe: (() => void)[] = [];
+  /** Whether somebody may have woken a run since the last look began. */
+  #mayBeWoken = false;
+  #looking: Promise<void> | null = null;
 
   constructor(input: {
     readonly owner: string;
     readonly store: RunStore;
+    readonly signals: RunSignals;
     readonly clock: Clock;
     readonly logger: AgentLogger;
     readonly exclusive: boolean;
@@ -53,6 +61,7 @@ export class RunPool {
   }) {
     this.#owner = input.owner;
     this.#store = input.store;
+    this.#signals = input.signals;
     this.#clock = input.clock;
     this.#logger = input.logger;
     this.#exclusive = input.exclusive;
@@ -71,6 +80,10 @@ export class RunPool {
 
   /** Takes up what dead processes left, and goes on looking. Throws when the database cannot be reached. */
   async start(): Promise<void> {
+    this.#unsubscribe = [
+      this.#signals.onConfirmation(() => this.lookForWoken()),
+      this.#signals.onReconnect(() => this.lookForWoken()),
+    ];
     await this.#heartbeat();
     if (this.#exclusive) await this.#store.endOtherLeases(this.#owner);
     await this.#takeOver();
@@ -84,7 +97,8 @@ export class RunPool {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#cancelTick();
-    await this.#ticking;
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    await Promise.all([this.#ticking, this.#looking]);
     const running = [...this.#active.values()];
     for (const { stop } of running) stop.abort(new RunStop('suspended'));
     let cancelTimer = () => {};
@@ -122,9 +136,19 @@ export class RunPool {
     this.#active.get(run)?.stop.abort(new RunStop('cancelled'));
   }
 
+  /** A parked run may have been woken: takes it up soon. Any number of calls are one look. */
+  lookForWoken(): void {
+    this.#mayBeWoken = true;
+    if (this.#stopping || this.#looking !== null) return;
+    this.#looking = this.#takeWoken().finally(() => {
+      this.#looking = null;
+      if (this.#mayBeWoken) this.lookForWoken();
+    });
+  }
+
   async #workOn(record: RunRecord, stop: AbortController): Promise<void> {
     try {
-      await record.finish(await this.#work(record, stop));
+      await this.#finish(record, await this.#work(record, stop));
     } catch (error) {
       await this.#leave(record, stop, error);
     }
@@ -132,10 +156,10 @@ export class RunPool {
 
   /** A run that did not come to its end here. Never throws: nobody waits for it. */
   async #leave(record: RunRecord, stop: AbortController, error: unknown): Promise<void> {
-    if (error instanceof LeaseLost) return;
+    if (error instanceof LeaseLost || isParked(stop.signal)) return;
     try {
       if (error instanceof RunStop && error.kind === 'cancelled') {
-        await record.finish({ status: 'cancelled', output: null, error: null });
+        await this.#finish(record, { status: 'cancelled', output: null, error: null });
         return;
       }
       if (error instanceof RunStop && this.#stopping) {
@@ -157,9 +181,15 @@ export class RunPool {
       return;
     }
     await this.#abandon(record);
-    await record.finish(
+    await this.#finish(
+      record,
       failedRun('interrupted', `The service met a fault ${MAX_FAULTS} times while it worked on this run.`),
     );
+  }
+
+  async #finish(record: RunRecord, end: RunEnd): Promise<void> {
+    const parent = await record.finish(end);
+    if (parent !== null) this.lookForWoken();
   }
 
   #scheduleTick(): void {
@@ -199,6 +229,21 @@ export class RunPool {
       });
       for (const lease of leases) this.begin(lease);
       if (leases.length < TAKE_OVER_AT_ONCE) return;
+    }
+  }
+
+  async #takeWoken(): Promise<void> {
+    try {
+      while (this.#mayBeWoken && !this.#stopping) {
+        this.#mayBeWoken = false;
+        const leases = await this.#store.takeWoken({ owner: this.#owner, limit: TAKE_OVER_AT_ONCE });
+        for (const lease of leases) this.begin(lease);
+        if (leases.length === TAKE_OVER_AT_ONCE) this.#mayBeWoken = true;
+        else await sleep(this.#clock, LOOK_INTERVAL_MS);
+      }
+    } catch (error) {
+      this.#mayBeWoken = false;
+      this.#logger.warn({ err: error }, 'woken runs cannot be looked for; the next round does');
     }
   }
 }

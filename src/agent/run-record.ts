@@ -3,8 +3,10 @@ import type { SideEffect } from '../hook/side-effect.ts';
 import type { ConfirmationId, InvocationId, RunId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { ChatMessage } from './chat-message.ts';
+import type { PlanNode } from './plan.ts';
 import type { InvocationStatus, Run } from './run.ts';
 import type { RunFacts } from './run-store.ts';
+import type { RunWait } from './run-waits.ts';
 
 /**
  * What one worker writes about the run that it holds. Every write is fenced: it throws `LeaseLost` when another
@@ -17,6 +19,10 @@ export interface RunRecord extends InvocationLog {
   appendMessages(messages: readonly ChatMessage[]): Promise<void>;
   /** One piece of the model's answer, for whoever watches. */
   modelDelta(text: string): Promise<void>;
+  /** The plan that the model gave; the run is worked through by it from here on. */
+  planned(plan: readonly PlanNode[]): Promise<void>;
+  /** How long the run has taken so far, without what it waited for people, in milliseconds. */
+  workedMs(): Promise<number>;
   /** A node of a plan that will not run. */
   skip(invocation: SkippedInvocation): Promise<void>;
   /** A node that was blocked, under a plan that goes on without it. */
@@ -29,17 +35,23 @@ export interface RunRecord extends InvocationLog {
     readonly status: 'succeeded' | 'failed';
     readonly error: InvocationError | null;
   }): Promise<void>;
-  /** Ends the run, with its audit event. */
-  finish(end: RunEnd): Promise<void>;
+  /** Ends the run, with its audit event. Gives the run that waits for this end, if there is one. */
+  finish(end: RunEnd): Promise<RunId | null>;
   /** How many faults workers met on this run so far. */
   faults(): Promise<number>;
+  /**
+   * Lets go of a run that only waits for these, until the first of them ends. False where one has ended already, or
+   * the run is to be stopped: it stays this worker's.
+   */
+  park(waits: readonly RunWait[]): Promise<boolean>;
   /** Gives the run up as it is, for the next worker; counts a fault where it was one. */
   release(input: { readonly fault: boolean }): Promise<void>;
 }
 
 /** What `invoke-tool` records about a call, step by step. A throw before `executing` means: it does not run. */
 export interface InvocationLog {
-  proposed(call: ProposedInvocation): Promise<void>;
+  /** Notes the call. Says, as `wasRejected` does, whether a person rejected exactly this one earlier in the same run. */
+  proposed(call: ProposedInvocation): Promise<{ readonly rejectedBefore: boolean }>;
   /** Whether a person rejected exactly this call earlier in the same run. */
   wasRejected(proposedDigest: string): Promise<boolean>;
   /** A person is asked; invocation and run read `waiting`. */
@@ -49,11 +61,14 @@ export interface InvocationLog {
     readonly args: JsonObject;
     readonly sideEffects: readonly SideEffect[];
   }): Promise<void>;
+  /** What people decided; noted once, whoever takes the call up again. */
   decided(input: {
     readonly id: InvocationId;
     readonly confirmation: ConfirmationId;
     readonly status: string;
     readonly reason: string | null;
+    /** Approved, and to be waited for on: the cool-off has to pass first. */
+    readonly coolingOff: boolean;
   }): Promise<void>;
   /** Written before anything may be sent: from here on, a crash leaves an unknown outcome. */
   executing(input: {

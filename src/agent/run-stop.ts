@@ -1,5 +1,8 @@
-/** Why a run's signal aborted. Cancelled: it ends now. Suspended: this process stops and another one goes on. */
-export type RunStopKind = 'cancelled' | 'suspended';
+/**
+ * Why a run's signal aborted. Cancelled: it ends now. Suspended: this process stops and another one goes on. Parked:
+ * nobody works on it until what it waits for has ended.
+ */
+export type RunStopKind = 'cancelled' | 'suspended' | 'parked';
 
 export class RunStop extends Error {
   readonly kind: RunStopKind;
@@ -11,10 +14,14 @@ export class RunStop extends Error {
   }
 }
 
+/** Whether the run goes on later, from its rows. */
 export const isSuspended = (signal: AbortSignal): boolean =>
-  signal.aborted && signal.reason instanceof RunStop && signal.reason.kind === 'suspended';
+  signal.aborted && signal.reason instanceof RunStop && signal.reason.kind !== 'cancelled';
 
-/** Throws where the process is stopping: whatever is half done is taken up again from its rows. */
+export const isParked = (signal: AbortSignal): boolean =>
+  signal.aborted && signal.reason instanceof RunStop && signal.reason.kind === 'parked';
+
+/** Throws where this process lets go of the run: whatever is half done is taken up again from its rows. */
 export function throwIfSuspended(signal: AbortSignal): void {
   if (isSuspended(signal)) throw signal.reason;
 }

@@ -1,5 +1,5 @@
 import type { PersonRef } from '../confirmation/confirmation-request.ts';
-import type { AgentId, ConfirmationId, InvocationId, RunId } from '../ids.ts';
+import type { AgentId, ConfirmationId, InvocationId, PersonId, RunId } from '../ids.ts';
 import type { PlanNode } from './plan.ts';
 import type { Run, RunEvent } from './run.ts';
 import type { RunRecord } from './run-record.ts';
@@ -11,7 +11,7 @@ export interface RunFacts {
   readonly agent: AgentId;
   readonly executor: Run['executor'];
   readonly input: string;
-  /** Null for the ReAct executor. */
+  /** Null for the ReAct executor, and for a DAG whose plan the model has not given yet. */
   readonly plan: readonly PlanNode[] | null;
   readonly session: string;
   readonly requester: PersonRef | null;
@@ -29,23 +29,32 @@ export interface RunLease {
   readonly fencingToken: number;
 }
 
+export type RunCreation =
+  | { readonly kind: 'created'; readonly lease: RunLease }
+  | { readonly kind: 'exists' }
+  /** The caller has started `MOST_DELEGATES` runs already. */
+  | { readonly kind: 'too-many' };
+
+/** One run starts no more runs than this, however many turns it takes. */
+export const MOST_DELEGATES = 100;
+
 export interface RunStore {
-  /** Stores a run with its first event and its audit event, leased to `owner`. For a delegate's run that exists already: null. */
-  create(facts: RunFacts, owner: string): Promise<RunLease | null>;
+  /** Stores a run with its first event and its audit event, leased to `owner`; a delegate's run once per invocation. */
+  create(facts: RunFacts, owner: string): Promise<RunCreation>;
   find(id: RunId): Promise<Run | null>;
   statusOf(id: RunId): Promise<Run['status'] | null>;
   /** How many events each of these runs has; one query for all that are watched in this process. */
   eventCounts(ids: readonly RunId[]): Promise<ReadonlyMap<RunId, number>>;
   childOf(invocation: InvocationId): Promise<RunId | null>;
   eventsAfter(id: RunId, afterSeq: number, limit: number): Promise<readonly RunEvent[]>;
-  /** Asks whoever works on it to stop it; false where it is finished or unknown. */
+  /** Asks whoever works on it to stop it, and wakes it where it is parked; false where it is finished or unknown. */
   requestCancel(id: RunId): Promise<boolean>;
   /** Of the runs under `owner`'s lease, those that somebody wants stopped. */
   cancelRequestedOf(owner: string): Promise<readonly RunId[]>;
   /** Prolongs the lease of a process on all its runs. */
   heartbeat(input: { readonly owner: string; readonly leaseMs: number }): Promise<void>;
   /**
-   * Takes up to `limit` open runs that no living process works on. Among them are those that `owner` holds and, not
+   * Takes up to `limit` open runs that no living process works on, parked ones excepted. Among them are those that `owner` holds and, not
    * being among `working`, does not know of: the answer to the statement that gave them to it was lost.
    */
   takeOver(input: {
@@ -53,6 +62,8 @@ export interface RunStore {
     readonly limit: number;
     readonly working: readonly RunId[];
   }): Promise<readonly RunLease[]>;
+  /** Takes up to `limit` runs that were parked and whose wait has ended, the longest woken first. */
+  takeWoken(input: { readonly owner: string; readonly limit: number }): Promise<readonly RunLease[]>;
   /** Ends the leases of all other processes: for a database that only one can open. */
   endOtherLeases(owner: string): Promise<void>;
   /** Ends the lease of a process that stops in order. */
@@ -60,27 +71,27 @@ export interface RunStore {
   record(lease: RunLease): RunRecord;
 }
 
+/** Whose session: what its start gives may be about the person, so that nobody else's run gets it. */
+export interface SessionKey {
+  readonly agent: AgentId;
+  readonly session: string;
+  /** For whom the run works; null: for nobody in particular. */
+  readonly person: PersonId | null;
+}
+
 /** What the hooks of `SessionStart` gave a session; asked for once. */
 export interface SessionStore {
   /** `asked`: the caller is the one who has to run the hooks, and then to `keep` what they gave. */
-  open(input: {
-    readonly agent: AgentId;
-    readonly session: string;
-    readonly run: RunId;
-    readonly askWithinMs: number;
-  }): Promise<
+  open(
+    input: SessionKey & { readonly run: RunId; readonly askWithinMs: number },
+  ): Promise<
     | { readonly kind: 'known'; readonly context: readonly string[] }
     | { readonly kind: 'asked' }
     | { readonly kind: 'being-asked' }
   >;
   /** The hooks could not be asked: the next run of the session asks them. */
-  abandon(input: { readonly agent: AgentId; readonly session: string; readonly run: RunId }): Promise<void>;
-  keep(input: {
-    readonly agent: AgentId;
-    readonly session: string;
-    readonly run: RunId;
-    readonly context: readonly string[];
-  }): Promise<void>;
+  abandon(input: SessionKey & { readonly run: RunId }): Promise<void>;
+  keep(input: SessionKey & { readonly run: RunId; readonly context: readonly string[] }): Promise<void>;
 }
 
 /** What another process changed. May be lost; the rows are the truth and a poll is the safety net. */

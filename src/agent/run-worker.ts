@@ -10,11 +10,16 @@ import { type Executor, failedRun } from './executor.ts';
 import { giveUpRun } from './give-up-run.ts';
 import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
 import { invokeTool } from './invoke-tool.ts';
+import type { PlanNode } from './plan.ts';
+import { faultOfPlanFor } from './plan-check.ts';
+import { planningInstructions } from './plan-proposal.ts';
+import { PlanningExecutor } from './planning-executor.ts';
 import { ReactExecutor } from './react-executor.ts';
 import { resumeCall } from './resume-call.ts';
 import { LeaseLost, type RunEnd, type RunRecord } from './run-record.ts';
 import { RunStop } from './run-stop.ts';
 import type { RunFacts, RunSignals, RunStore, SessionStore } from './run-store.ts';
+import { type RunWait, RunWaits } from './run-waits.ts';
 import type { RunWatcher } from './run-watcher.ts';
 import { openingMessages } from './session-opening.ts';
 import type { Tool } from './tool.ts';
@@ -24,6 +29,7 @@ export const MAX_DEPTH = 4;
 
 export interface RunWorkerPorts extends InvokePorts {
   readonly organization: Config['organization'];
+  readonly parkAfterMs: Config['parkAfterMs'];
   readonly agents: AgentDirectory;
   readonly store: RunStore;
   readonly sessions: SessionStore;
@@ -55,7 +61,13 @@ export async function workThrough(
     await giveUpRun(record, ports);
     return failedRun('agent_unavailable', `The agent "${progress.facts.agent}" cannot be set up.`);
   }
-  const scope = scopeOf(progress.facts, setup, record, stop.signal, ports);
+  const waits = new RunWaits({
+    parkAfterMs: ports.parkAfterMs,
+    clock: ports.clock,
+    park: (waited) => parked(record, waited, ports),
+    onParked: () => stop.abort(new RunStop('parked')),
+  });
+  const scope = scopeOf(progress.facts, setup, { record, waits, signal: stop.signal }, ports);
   const executor = executorFor(progress.facts, setup, scope, ports);
   if (executor === null) {
     await giveUpRun(record, ports);
@@ -90,26 +102,42 @@ export async function workThrough(
   }
 }
 
+/** Whether the run is parked now. A database that cannot be asked says no, and is asked again later. */
+async function parked(
+  record: RunRecord,
+  waits: readonly RunWait[],
+  { logger }: Pick<RunWorkerPorts, 'logger'>,
+): Promise<boolean> {
+  try {
+    return await record.park(waits);
+  } catch (error) {
+    // Parked before, by a transaction whose answer was lost; or another worker's.
+    if (error instanceof LeaseLost) return true;
+    logger.warn({ err: error, run: record.run }, 'the run cannot be parked yet');
+    return false;
+  }
+}
+
 function scopeOf(
   facts: RunFacts,
   setup: AgentSetup,
-  record: RunRecord,
-  signal: AbortSignal,
+  { record, waits, signal }: Pick<CallScope, 'waits' | 'signal'> & { readonly record: RunRecord },
   ports: RunWorkerPorts,
 ): CallScope {
   const delegates = delegatesOf(facts, setup);
-  const tools: Tool[] = [...setup.tools];
-  if (delegates.length > 0) {
-    tools.push(
-      callAgentTool(delegates, {
-        store: ports.store,
-        watcher: ports.watcher,
-        startChild: (child) => ports.startChild({ ...child, parent: facts }),
-        cancel: ports.cancel,
-        log: record,
-      }),
-    );
-  }
+  const delegation: readonly Tool[] =
+    delegates.length === 0
+      ? []
+      : [
+          callAgentTool(delegates, {
+            store: ports.store,
+            watcher: ports.watcher,
+            startChild: (child) => ports.startChild({ ...child, parent: facts }),
+            cancel: ports.cancel,
+            log: record,
+            waits,
+          }),
+        ];
   return {
     run: facts.id,
     parentRun: facts.parent?.run ?? null,
@@ -119,16 +147,20 @@ function scopeOf(
     requesterNamedByAgent: facts.requesterNamedByAgent,
     session: facts.session,
     evaluation: facts.evaluation,
-    tools: new Map(tools.map((tool) => [tool.name, tool])),
+    // Looked up whenever a turn begins or a call is made: servers list their tools late, and list others later.
+    get tools() {
+      return new Map([...setup.tools(), ...delegation].map((tool) => [tool.name, tool]));
+    },
     hooks: setup.hooks,
     log: record,
+    waits,
     signal,
   };
 }
 
 /** Whom a run may hand work to; a plan may also name the agent itself. */
 const delegatesOf = (facts: RunFacts, setup: AgentSetup): readonly AgentId[] =>
-  facts.plan === null ? setup.config.delegates : [...setup.config.delegates, facts.agent];
+  facts.executor === 'react' ? setup.config.delegates : [...setup.config.delegates, facts.agent];
 
 function executorFor(
   facts: RunFacts,
@@ -136,30 +168,36 @@ function executorFor(
   scope: CallScope,
   ports: RunWorkerPorts,
 ): Executor | null {
-  if (facts.plan !== null) {
-    return new DagExecutor({
-      plan: facts.plan,
+  const { model, config } = setup;
+  const { limits } = config;
+  const dagOf = (plan: readonly PlanNode[]) =>
+    new DagExecutor({
+      plan,
+      limits,
       settlementOf: (call, signal) =>
         awaitSettlement({
           confirmation: call.confirmation,
           confirmations: ports.confirmations,
           signals: ports.signals,
           actor: actorOfRun(scope),
+          waits: scope.waits,
           clock: ports.clock,
           signal,
         }),
     });
+  if (facts.plan !== null) return dagOf(facts.plan);
+  if (model === null) return null;
+  const opening = (instructions: string) =>
+    openingMessages({ instructions, input: facts.input, hooks: setup.hooks }, scope, ports.sessions, ports);
+  if (facts.executor === 'react') {
+    return new ReactExecutor({ model, limits, opening: () => opening(config.instructions) });
   }
-  if (setup.model === null) return null;
-  return new ReactExecutor({
-    model: setup.model,
-    maxTurns: setup.config.maxTurns,
+  return new PlanningExecutor({
+    model,
+    limits,
     opening: () =>
-      openingMessages(
-        { instructions: setup.config.instructions, input: facts.input, hooks: setup.hooks },
-        scope,
-        ports.sessions,
-        ports,
-      ),
+      opening(`${config.instructions}\n\n${planningInstructions(setup.tools(), delegatesOf(facts, setup))}`),
+    faultOf: (plan) => faultOfPlanFor(setup, plan),
+    executorOf: dagOf,
   });
 }

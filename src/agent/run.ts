@@ -1,5 +1,6 @@
 import type { AgentId, ConfirmationId, InvocationId, PersonId, RunId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
+import type { PlanNode } from './plan.ts';
 
 export type RunStatus = 'running' | 'waiting' | 'succeeded' | 'failed' | 'cancelled';
 
@@ -16,6 +17,8 @@ export interface Run {
   readonly session: string;
   readonly requester: { readonly id: PersonId; readonly name: string } | null;
   readonly parentRun: RunId | null;
+  /** As it was given, or as the model gave it; null where there is none, or none yet. */
+  readonly plan: readonly PlanNode[] | null;
   readonly childRuns: readonly RunId[];
   readonly evaluation: boolean;
   /** The API key that started it; null for a child run. */

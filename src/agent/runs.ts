@@ -4,11 +4,11 @@ import type { PersonRef } from '../confirmation/confirmation-request.ts';
 import { CountersignError } from '../errors.ts';
 import { newRunId, type PersonId, type RunId } from '../ids.ts';
 import type { AgentDirectory, AgentSetup } from './agent-directory.ts';
-import { faultOfPlan } from './plan-check.ts';
+import { faultOfPlanFor } from './plan-check.ts';
 import type { Run, RunEvent, RunStatus } from './run.ts';
 import type { RunPool } from './run-pool.ts';
 import type { RunService, StartRun } from './run-service.ts';
-import type { RunFacts, RunStore } from './run-store.ts';
+import { MOST_DELEGATES, type RunCreation, type RunFacts, type RunStore } from './run-store.ts';
 import type { RunWatcher } from './run-watcher.ts';
 import { MAX_DEPTH, type RunWorkerPorts } from './run-worker.ts';
 
@@ -40,7 +40,7 @@ export class Runs implements RunService {
       id,
       organization: this.#ports.config.organization,
       agent: input.agent,
-      executor: input.plan === null ? 'react' : 'dag',
+      executor: input.plan === null ? setup.config.executor : 'dag',
       input: input.input,
       plan: input.plan,
       session: input.session ?? id,
@@ -61,13 +61,13 @@ export class Runs implements RunService {
     if (parent.depth + 1 >= MAX_DEPTH) {
       throw new CountersignError('invalid_request', `Agents may call agents at most ${MAX_DEPTH} deep.`);
     }
-    this.#setupFor({ agent, plan: null });
+    const setup = this.#setupFor({ agent, plan: null });
     const id = newRunId();
     const created = await this.#begin({
       id,
       organization: parent.organization,
       agent,
-      executor: 'react',
+      executor: setup.config.executor,
       input,
       plan: null,
       session: parent.session,
@@ -78,7 +78,10 @@ export class Runs implements RunService {
       parent: { run: parent.id, invocation },
       depth: parent.depth + 1,
     });
-    const child = created ? id : await this.#ports.store.childOf(invocation);
+    if (created === 'too-many') {
+      throw new CountersignError('invalid_request', `A run may call agents at most ${MOST_DELEGATES} times.`);
+    }
+    const child = created === 'created' ? id : await this.#ports.store.childOf(invocation);
     if (child === null) throw new Error(`the run that invocation ${invocation} started is gone`);
     return child;
   }
@@ -139,6 +142,7 @@ export class Runs implements RunService {
   async cancel(id: RunId): Promise<Run | null> {
     const open = await this.#ports.store.requestCancel(id);
     this.#ports.pool.cancelLocal(id);
+    this.#ports.pool.lookForWoken();
     if (!open) return this.get(id);
     return this.wait({
       id,
@@ -148,11 +152,10 @@ export class Runs implements RunService {
     });
   }
 
-  async #begin(facts: RunFacts): Promise<boolean> {
-    const lease = await this.#ports.store.create(facts, this.#ports.pool.owner);
-    if (lease === null) return false;
-    this.#ports.pool.begin(lease);
-    return true;
+  async #begin(facts: RunFacts): Promise<RunCreation['kind']> {
+    const creation = await this.#ports.store.create(facts, this.#ports.pool.owner);
+    if (creation.kind === 'created') this.#ports.pool.begin(creation.lease);
+    return creation.kind;
   }
 
   #setupFor({ agent, plan }: Pick<StartRun, 'agent' | 'plan'>): AgentSetup {
@@ -163,15 +166,15 @@ export class Runs implements RunService {
         : new CountersignError('unknown_agent', `There is no agent named "${agent}".`);
     }
     if (plan !== null) {
-      const fault = faultOfPlan(plan, {
-        hasTool: (name) => setup.tools.some((tool) => tool.name === name),
-        mayCallAgent: (id) => id === agent || setup.config.delegates.includes(id),
-      });
+      const fault = faultOfPlanFor(setup, plan);
       if (fault !== null) throw new CountersignError('invalid_plan', fault);
       return setup;
     }
-    if (setup.config.executor === 'dag') {
-      throw new CountersignError('invalid_plan', `The agent "${agent}" works by plan: send one along.`);
+    if (setup.config.executor === 'dag' && setup.model === null) {
+      throw new CountersignError(
+        'invalid_plan',
+        `The agent "${agent}" works by plan, and has no model that makes one: send a plan along.`,
+      );
     }
     if (setup.model === null) {
       throw new CountersignError(

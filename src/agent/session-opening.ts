@@ -11,8 +11,8 @@ const ASK_WITHIN_MS = 60_000;
 const LOOK_AGAIN_MS = 200;
 
 /**
- * The messages a ReAct run starts with. The `SessionStart` hooks run once a session, whatever the number of its runs
- * and of the processes; what they gave is kept and reaches every run's prompt. Throws a `CountersignError` where a
+ * The messages a run starts with that asks a model. The `SessionStart` hooks run once a session and person, whatever the number of
+ * its runs and of the processes; what they gave is kept and reaches every run's prompt. Throws a `CountersignError` where a
  * hook that must not fail did: the run does not start.
  */
 export async function openingMessages(
@@ -33,9 +33,9 @@ async function sessionContext(
   sessions: SessionStore,
   { audit, clock }: { readonly audit: InvokePorts['audit']; readonly clock: Clock },
 ): Promise<readonly string[]> {
-  const { agent, session, run, signal } = scope;
+  const { agent, session, person, run, signal } = scope;
   for (;;) {
-    const opened = await sessions.open({ agent, session, run, askWithinMs: ASK_WITHIN_MS });
+    const opened = await sessions.open({ agent, session, person, run, askWithinMs: ASK_WITHIN_MS });
     if (opened.kind === 'known') return opened.context;
     if (opened.kind === 'being-asked') {
       await sleep(clock, LOOK_AGAIN_MS, signal);
@@ -46,7 +46,7 @@ async function sessionContext(
         registry: hooks,
         context: {
           agentId: agent,
-          userId: scope.person,
+          userId: person,
           sessionId: session,
           runId: run,
           metadata: { organization: scope.organization, evaluation: scope.evaluation },
@@ -55,10 +55,10 @@ async function sessionContext(
         clock,
         onHookFailed: hookFailureRecorder(audit, scope),
       });
-      await sessions.keep({ agent, session, run, context });
+      await sessions.keep({ agent, session, person, run, context });
       return context;
     } catch (error) {
-      await sessions.abandon({ agent, session, run }).catch(() => {});
+      await sessions.abandon({ agent, session, person, run }).catch(() => {});
       throw error;
     }
   }

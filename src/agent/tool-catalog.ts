@@ -1,54 +1,74 @@
-import type { Config, ConnectorConfig, ConnectorToolConfig } from '../config/config.ts';
+import type { Config, ConnectorToolConfig, HttpConnectorConfig } from '../config/config.ts';
 import type { DecisiveField } from '../confirmation/confirmation-request.ts';
 import type { ToolFacts } from '../confirmation/tool-facts.ts';
 import { compileGlobs } from '../glob.ts';
 import { compileArguments } from './argument-schema.ts';
 import { CALL_AGENT, CALL_AGENT_VERSION } from './call-agent-definition.ts';
+import { decisiveFieldsOf } from './decisive-fields.ts';
 import { executeOverHttp } from './http-connector.ts';
+import type { McpConnector } from './mcp-connector.ts';
 import { isPlainToolName } from './plain-tool-name.ts';
 import type { Tool } from './tool.ts';
 import { connectorToolVersion } from './tool-version.ts';
 
-/** Every tool that this service itself can run, and the names of those that outside agents own. */
+/** What lists tools late, and lists others later. */
+export type ToolSource = Pick<McpConnector, 'id' | 'tools' | 'find'>;
+
+/**
+ * Every tool that this service itself can run, as it stands at this moment, and the names of those that outside agents
+ * own.
+ */
 export class ToolCatalog implements ToolFacts {
   readonly #tools: ReadonlyMap<string, Tool>;
+  readonly #sources: readonly ToolSource[];
   readonly #matchesExternal: (name: string) => boolean;
 
   /** Throws where a tool's schema is no JSON Schema. */
-  constructor(config: Pick<Config, 'connectors' | 'externalTools'>) {
+  constructor(config: Pick<Config, 'connectors' | 'externalTools'>, sources: readonly ToolSource[] = []) {
     this.#tools = new Map(
       config.connectors
-        .flatMap((connector) => connector.tools.map((tool) => connectorTool(connector, tool)))
+        .flatMap((connector) =>
+          connector.kind === 'http' ? connector.tools.map((tool) => connectorTool(connector, tool)) : [],
+        )
         .map((tool) => [tool.name, tool]),
     );
+    this.#sources = sources;
     this.#matchesExternal = compileGlobs(config.externalTools);
   }
 
   find(name: string): Tool | null {
-    return this.#tools.get(name) ?? null;
+    return this.#tools.get(name) ?? this.#sourceOf(name)?.find(name) ?? null;
   }
 
-  /** The tools whose full names match one of the agent's globs, in the order of the configuration. */
+  /** The tools of this moment whose full names match one of the agent's globs, in the order of the configuration. */
   forAgent(patterns: readonly string[]): readonly Tool[] {
     const matches = compileGlobs(patterns);
-    return [...this.#tools.values()].filter((tool) => matches(tool.name));
+    return [...this.#tools.values(), ...this.#sources.flatMap((source) => source.tools())].filter((tool) =>
+      matches(tool.name),
+    );
+  }
+
+  #sourceOf(name: string): ToolSource | undefined {
+    return this.#sources.find(({ id }) => name.startsWith(`${id}__`));
   }
 
   /**
    * Whether an outside agent may ask about a tool of this name; a connector's tool is never external. Policies match
-   * names exactly, so a name that only looks like another one would slip past the policy of that one.
+   * names exactly, so a name that only looks like another one would slip past the policy of that one. What begins like
+   * the tools of a server that lists its own is never external, listed or not.
    */
   isExternal(name: string): boolean {
-    return !this.#tools.has(name) && isPlainToolName(name) && this.#matchesExternal(name);
+    if (this.#tools.has(name) || this.#sourceOf(name) !== undefined) return false;
+    return isPlainToolName(name) && this.#matchesExternal(name);
   }
 
   versionOf(name: string): string | null | undefined {
     if (name === CALL_AGENT) return CALL_AGENT_VERSION;
-    return this.#tools.get(name)?.version ?? (this.isExternal(name) ? null : undefined);
+    return this.find(name)?.version ?? (this.isExternal(name) ? null : undefined);
   }
 
   timeoutMsOf(name: string): number | null {
-    return this.#tools.get(name)?.timeoutMs ?? null;
+    return this.find(name)?.timeoutMs ?? null;
   }
 
   isIdempotent(name: string): boolean {
@@ -56,11 +76,11 @@ export class ToolCatalog implements ToolFacts {
   }
 
   decisiveFieldsOf(name: string): readonly DecisiveField[] {
-    return this.#tools.get(name)?.decisiveFields ?? [];
+    return this.find(name)?.decisiveFields ?? [];
   }
 }
 
-function connectorTool(connector: ConnectorConfig, tool: ConnectorToolConfig): Tool {
+function connectorTool(connector: HttpConnectorConfig, tool: ConnectorToolConfig): Tool {
   return {
     name: `${connector.id}__${tool.name}`,
     description: tool.description,
@@ -72,17 +92,8 @@ function connectorTool(connector: ConnectorConfig, tool: ConnectorToolConfig): T
     joinsRunning: false,
     requiresConfirmation: tool.requiresConfirmation,
     timeoutMs: tool.timeoutMs,
-    decisiveFields: decisiveFieldsOf(tool),
+    decisiveFields: decisiveFieldsOf(tool.card),
     validate: compileArguments(tool.parameters),
     execute: (call) => executeOverHttp(connector, tool, call),
   };
-}
-
-function decisiveFieldsOf(tool: ConnectorToolConfig): DecisiveField[] {
-  const { amount, currency, payee, decisive } = tool.card;
-  const fields: DecisiveField[] = [];
-  if (amount !== null) fields.push({ role: 'amount', pointer: amount });
-  if (currency !== null) fields.push({ role: 'currency', pointer: currency });
-  if (payee !== null) fields.push({ role: 'payee', pointer: payee });
-  return [...fields, ...decisive.map((pointer) => ({ role: 'other' as const, pointer }))];
 }

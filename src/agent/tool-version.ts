@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { canonicalize } from 'json-canonicalize';
-import type { ConnectorConfig, ConnectorToolConfig } from '../config/config.ts';
+import type { ConnectorToolConfig, HttpConnectorConfig } from '../config/config.ts';
 import type { JsonObject } from '../json.ts';
 
 /**
  * The version of a connector's tool: a digest of all that says what it does and where. What was approved for one
  * version does not run as another. Header values are secrets that change without changing the tool: left out.
  */
-export const connectorToolVersion = (connector: ConnectorConfig, tool: ConnectorToolConfig): string =>
+export const connectorToolVersion = (connector: HttpConnectorConfig, tool: ConnectorToolConfig): string =>
   definitionDigest({
     connector: connector.id,
     kind: connector.kind,

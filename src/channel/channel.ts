@@ -2,6 +2,7 @@ import type { ChannelId, ConfirmationId } from '../ids.ts';
 import type { Locale } from '../locale.ts';
 import type { Card, RenderedCard } from './card.ts';
 import type { ChannelPace } from './chat-pace.ts';
+import type { InboundConnection } from './inbound-connection.ts';
 import type { CallbackReply, ChannelActor, InboundEvent, TapEvent } from './inbound-event.ts';
 
 /**
@@ -23,9 +24,15 @@ export interface Channel {
    */
   readonly cardLifetimeMs?: number;
 
+  /**
+   * Present where the channel connects to its platform by itself. Then it has no callback address (404), and
+   * `receive` is not called. Absent: callbacks come over HTTP.
+   */
+  readonly connection?: InboundConnection;
+
   /** Opens what the channel needs. A throw stops the start. Called once. */
   start(): Promise<void>;
-  /** Lets work in flight finish, then frees everything. */
+  /** Lets work in flight finish, that of its connection included, then frees everything. */
   stop(): Promise<void>;
   health(): ChannelHealth;
 

@@ -28,7 +28,9 @@ export const doctor = ({ configFile }: { readonly configFile: string }): Promise
     };
     report({ ok: true, text: TEXTS.config[config.locale] });
     for (const finding of await checkDatabase(config)) report(finding);
-    for (const channel of config.channels) report(await checkChannel(config, channel));
+    for (const channel of config.channels) {
+      for (const finding of await checkChannel(config, channel)) report(finding);
+    }
     return findings.every(({ ok }) => ok) ? 0 : 1;
   });
 
@@ -56,10 +58,10 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
   }
 }
 
-async function checkChannel(config: Config, entry: Config['channels'][number]): Promise<Finding> {
+async function checkChannel(config: Config, entry: Config['channels'][number]): Promise<Finding[]> {
   const kind = CHANNEL_KINDS.find((known) => known.kind === entry.kind);
   const name = `${TEXTS.channel[config.locale]} ${entry.id}`;
-  if (!kind) return { ok: false, text: `${name}: ${entry.kind}` };
+  if (!kind) return [{ ok: false, text: `${name}: ${entry.kind}` }];
   const channel: Channel = kind.create({
     id: entry.id,
     settings: entry.settings,
@@ -74,15 +76,27 @@ async function checkChannel(config: Config, entry: Config['channels'][number]): 
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     const { ready, detail } = channel.health();
-    return { ok: ready, text: `${name}: ${detail}` };
+    return [{ ok: ready, text: `${name}: ${detail}` }, await checkWayIn(config, channel, name)];
   } catch (error) {
-    return { ok: false, text: `${name}: ${error instanceof Error ? error.message : String(error)}` };
+    return [{ ok: false, text: `${name}: ${error instanceof Error ? error.message : String(error)}` }];
   } finally {
     await channel.stop();
   }
 }
 
+/** Where taps will come from. A connection is not opened: it would take taps away from a service that runs. */
+async function checkWayIn(config: Config, channel: Channel, name: string): Promise<Finding> {
+  if (channel.connection) {
+    const { ready, detail } = await channel.connection.check(AbortSignal.timeout(CHANNEL_TIMEOUT_MS));
+    return { ok: ready, text: `${name}: ${detail}` };
+  }
+  const base = config.publicUrl ?? `http://${config.listen.host}:${config.listen.port}`;
+  const address = `${base.replace(/\/$/, '')}/channels/${channel.id}/callback`;
+  return { ok: true, text: `${name}: ${TEXTS.callbacks[config.locale]} ${address}` };
+}
+
 const TEXTS = {
+  callbacks: { 'zh-CN': '回调地址', 'en-US': 'takes callbacks at' },
   config: { 'zh-CN': '配置正确', 'en-US': 'The configuration is right' },
   database: { 'zh-CN': '数据库', 'en-US': 'Database' },
   migrated: { 'zh-CN': '可用，版本最新', 'en-US': 'answers, up to date' },

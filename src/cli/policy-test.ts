@@ -66,6 +66,9 @@ function agentOf(config: Config, { agent, tool }: PolicyTestOptions): Config['ag
 function faultOf(config: Config, options: PolicyTestOptions): string | null {
   const { tool, agent, requester } = options;
   const catalog = new ToolCatalog(config);
+  const server = config.connectors.find(({ id, kind }) => kind === 'mcp' && tool.startsWith(`${id}__`));
+  if (server !== undefined)
+    return `The tools of ${server.id} are known once its server has listed them: ask the running service about ${tool}.`;
   if (catalog.find(tool) === null && !catalog.isExternal(tool))
     return `There is no tool ${tool}, neither a connector's nor in externalTools: such a call is refused.`;
   if (agent !== null && !config.agents.some(({ id }) => id === agent))

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { duration } from './duration.ts';
 import { flag, glob, id, integer, text } from './settings.ts';
 
 /** A hook as it is declared: its name, the options it was given, and where these stand within the entry. */
@@ -23,6 +24,14 @@ export const agentSchema = z.strictObject({
   delegates: z.array(z.string()).default([]),
   hooks: z.strictObject({ class_hooks: z.array(hookEntry).default([]) }).prefault({}),
   requireConfirmationForAll: flag.default(false),
-  maxTurns: integer(1, 1_000).default(20),
+  limits: z
+    .strictObject({
+      turns: integer(1, 1_000).default(20),
+      toolCalls: integer(1, 100_000).nullable().default(null),
+      wallTime: duration('30d').nullable().default(null),
+      tokens: integer(1, 999_999_999).nullable().default(null),
+    })
+    .prefault({})
+    .transform(({ wallTime, ...limits }) => ({ ...limits, wallTimeMs: wallTime })),
 });
 export type AgentEntry = z.infer<typeof agentSchema>;

@@ -8,7 +8,7 @@ import type { FaultCollector } from './fault-collector.ts';
 /** The schema of a tool's arguments has to compile, and what the card shows of them has to be described in it. */
 export function checkToolSchemas({ connectors }: Draft, collector: FaultCollector): void {
   for (const { path, value: connector } of connectors)
-    for (const [index, tool] of connector.tools.entries())
+    for (const [index, tool] of connector.kind === 'http' ? connector.tools.entries() : [])
       checkTool([...path, 'tools', index], tool, collector);
 }
 

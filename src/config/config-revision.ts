@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { canonicalize } from 'json-canonicalize';
 import type { AnyChannelKind } from '../channel/channel-kind.ts';
-import type { Config } from './config.ts';
+import type { Config, ConnectorConfig } from './config.ts';
 
 /**
  * `sha256:` and hex over the canonical JSON of the configuration without its secrets: a changed rule changes it, a
@@ -24,9 +24,22 @@ export function configRevision(
     models: Object.fromEntries(
       Object.entries(config.models).map(([name, { apiKey: _, ...rest }]) => [name, rest]),
     ),
-    connectors: config.connectors.map(({ headers, ...rest }) => ({ ...rest, headers: Object.keys(headers) })),
+    connectors: config.connectors.map(withoutValues),
   };
   return `sha256:${createHash('sha256').update(canonicalize(shown)).digest('hex')}`;
+}
+
+/** A connector with the names of its headers and variables alone: their values are secrets. */
+function withoutValues(connector: ConnectorConfig) {
+  if (connector.kind === 'http') return { ...connector, headers: Object.keys(connector.headers) };
+  const { server } = connector;
+  return {
+    ...connector,
+    server:
+      server.transport === 'http'
+        ? { ...server, headers: Object.keys(server.headers) }
+        : { ...server, env: Object.keys(server.env) },
+  };
 }
 
 /** The settings as JSON, each text that is a secret left out. */

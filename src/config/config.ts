@@ -20,6 +20,8 @@ export interface Config {
   readonly locale: Locale;
   readonly timeZone: string;
   readonly trustProxy: readonly string[];
+  /** How long a run may only wait before nothing but its rows is left of it. */
+  readonly parkAfterMs: number;
   readonly apiKeys: readonly ApiKeyConfig[];
   readonly people: readonly PersonConfig[];
   readonly channels: readonly ChannelConfig[];
@@ -134,8 +136,10 @@ export interface ModelConfig {
   readonly model: string;
 }
 
-/** An HTTP connector. MCP connectors are named in the contract and refused at start until they are built. */
-export interface ConnectorConfig {
+export type ConnectorConfig = HttpConnectorConfig | McpConnectorConfig;
+
+/** A system behind HTTP, whose tools this file describes. */
+export interface HttpConnectorConfig {
   readonly id: string;
   readonly kind: 'http';
   readonly baseUrl: string;
@@ -143,13 +147,39 @@ export interface ConnectorConfig {
   readonly tools: readonly ConnectorToolConfig[];
 }
 
-export interface ConnectorToolConfig {
+/** A server that lists its own tools. Nothing that it says about them loosens anything. */
+export interface McpConnectorConfig {
+  readonly id: string;
+  readonly kind: 'mcp';
+  readonly server:
+    | {
+        readonly transport: 'stdio';
+        /** The program and its arguments; no shell reads them. */
+        readonly command: readonly [string, ...string[]];
+        /** Beside a handful of harmless ones (`PATH`, `HOME`, …), all that the program gets. */
+        readonly env: Readonly<Record<string, string>>;
+        readonly cwd: string | null;
+      }
+    | {
+        readonly transport: 'http';
+        readonly url: string;
+        readonly headers: Readonly<Record<string, string>>;
+      };
+  /** Globs over the server's own names of tools: asked about even where no policy matches. */
+  readonly requiresConfirmation: readonly string[];
+  /** The first whose name matches a tool says how it is treated. */
+  readonly tools: readonly McpToolRule[];
+}
+
+export interface McpToolRule extends ToolTreatment {
+  /** A glob over the server's own names of tools. */
   readonly name: string;
-  readonly description: string;
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  readonly path: string;
-  /** JSON Schema of the arguments. */
-  readonly parameters: JsonObject;
+  /** Null: not said; then a tool that no policy covers is asked about. */
+  readonly requiresConfirmation: boolean | null;
+}
+
+/** What the operator says about a tool, whoever describes it. */
+export interface ToolTreatment {
   readonly card: {
     readonly amount: string | null;
     readonly currency: string | null;
@@ -159,8 +189,17 @@ export interface ConnectorToolConfig {
   };
   readonly writes: boolean;
   readonly idempotent: boolean;
-  readonly requiresConfirmation: boolean;
   readonly timeoutMs: number;
+}
+
+export interface ConnectorToolConfig extends ToolTreatment {
+  readonly name: string;
+  readonly description: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  /** JSON Schema of the arguments. */
+  readonly parameters: JsonObject;
+  readonly requiresConfirmation: boolean;
 }
 
 export interface AgentConfig {
@@ -175,7 +214,17 @@ export interface AgentConfig {
   readonly delegates: readonly AgentId[];
   readonly hooks: readonly HookDeclaration[];
   readonly requireConfirmationForAll: boolean;
-  readonly maxTurns: number;
+  readonly limits: RunLimits;
+}
+
+/** What one run of an agent may use up; null: as much as it takes. */
+export interface RunLimits {
+  /** Answers of the model. */
+  readonly turns: number;
+  readonly toolCalls: number | null;
+  /** From the start of the run, without what it waits for people. */
+  readonly wallTimeMs: number | null;
+  readonly tokens: number | null;
 }
 
 export interface HookDeclaration {

@@ -5,7 +5,7 @@ import { type AgentEntry, agentSchema } from './agents-section.ts';
 import { apiKeySchema } from './api-keys-section.ts';
 import type { ApiKeyConfig, ChannelConfig, ConnectorConfig, ModelConfig } from './config.ts';
 import type { ConfigPath } from './config-fault.ts';
-import { connectorSchema } from './connectors-section.ts';
+import { httpConnectorSchema, mcpConnectorSchema } from './connectors-section.ts';
 import { type DeclaredNames, declaredNames } from './declared-names.ts';
 import { modelSchema } from './models-section.ts';
 import { type PersonEntry, personSchema } from './people-section.ts';
@@ -20,7 +20,6 @@ import {
 import { checkShape, nearest } from './schema-faults.ts';
 import { type ServerSection, serverSection } from './server-section.ts';
 import { id } from './settings.ts';
-import { NOT_AVAILABLE } from './unbuilt-keys.ts';
 import type { YamlSource } from './yaml-source.ts';
 
 /** A well-formed part of the file, and where it stands. */
@@ -108,11 +107,13 @@ function readChannel(
 }
 
 function readConnector(source: YamlSource, path: ConfigPath, value: unknown): ConnectorConfig | null {
-  if ((value as { kind?: unknown } | null)?.kind === 'mcp') {
-    source.collector.fault([...path, 'kind'], `mcp ${NOT_AVAILABLE}: it is not built yet`);
-    return null;
-  }
-  return checkShape(source, path, connectorSchema, value);
+  const isMcp = typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'mcp';
+  return checkShape<ConnectorConfig>(
+    source,
+    path,
+    isMcp ? mcpConnectorSchema(value) : httpConnectorSchema,
+    value,
+  );
 }
 
 function readModels(source: YamlSource, value: unknown): (readonly [string, ModelConfig])[] {

@@ -7,7 +7,9 @@ export const lintCoverage: Lint = ({ draft, resolved }, findings) => {
   const patterns = resolved.policies.flatMap(({ value }) => value.tools);
   const covered = compileGlobs(patterns);
   for (const { path, value: connector } of draft.connectors)
-    for (const [index, { name, requiresConfirmation }] of connector.tools.entries())
+    for (const [index, { name, requiresConfirmation }] of connector.kind === 'http'
+      ? connector.tools.entries()
+      : [])
       if (requiresConfirmation && !covered(fullToolName(connector.id, name)))
         findings.warning(
           [...path, 'tools', index, 'requiresConfirmation'],

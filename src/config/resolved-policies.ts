@@ -14,8 +14,9 @@ export interface ResolvedPolicies {
 export function resolvePolicies(draft: Draft, collector: FaultCollector): ResolvedPolicies {
   const { defaultPolicy } = draft;
   const somethingIsFlagged =
-    draft.connectors.some(({ value }) => value.tools.some((tool) => tool.requiresConfirmation)) ||
-    draft.agents.some(({ value }) => value.requireConfirmationForAll);
+    draft.connectors.some(
+      ({ value }) => value.kind === 'mcp' || value.tools.some((tool) => tool.requiresConfirmation),
+    ) || draft.agents.some(({ value }) => value.requireConfirmationForAll);
   return {
     policies: draft.policies.map(({ path, value }) => ({
       path,

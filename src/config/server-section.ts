@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { LOCALES } from '../locale.ts';
+import { duration } from './duration.ts';
 import { glob, httpUrl, integer, text } from './settings.ts';
 
 /** 0: any free port. */
@@ -35,6 +36,7 @@ export const serverSection = z.strictObject({
   locale: z.enum(LOCALES).default('en-US'),
   timeZone: timeZone.default('UTC'),
   trustProxy: z.array(proxyAddress).default([]),
+  parkAfter: duration('30d').default(120_000),
   externalTools: z.array(glob).default([]),
   masked: z.array(text.max(200)).default([]),
   // Each entry of these is checked by itself, so that one fault hides no other.

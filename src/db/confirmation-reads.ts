@@ -7,6 +7,7 @@ import { type ConfirmationId, parseConfirmationId } from '../ids.ts';
 import { type ConfirmationRow, confirmationOf } from './confirmation-row.ts';
 import type { Connection } from './database.ts';
 import { confirmations, votes } from './schema/confirmations.ts';
+import { runs } from './schema/runs.ts';
 
 export async function readConfirmations(
   connection: Connection,
@@ -59,16 +60,22 @@ export async function readDue(connection: Connection, limit: number): Promise<Du
     and(eq(status, 'pending'), sql`${confirmations.nextStepAt} <= clock_timestamp()`),
   );
   // A run's own executor is certain to have stopped trying once `sendBy` and the tool's time-out are over, with some
-  // room to record the result. An outside agent, and a call without a time-out (a delegate that may wait for days),
-  // has as long as its policy says, and never less than that.
+  // room to record the result. An outside agent has as long as its policy says, and never less than that. A call
+  // without a time-out is a delegate's run: it may wait for days, whoever takes its caller up joins it again, and only
+  // once the caller is over can nobody bring its outcome any more.
   const longest = sql`${sendBy} + make_interval(secs => coalesce(${toolTimeoutMs}, 0) / 1000.0 + 5)`;
   const toUnknown = await ids(
     and(
       eq(executionStatus, 'claimed'),
+      // The first of the two is what the index holds.
+      sql`${sendBy} <= clock_timestamp()`,
       sql`${longest} <= clock_timestamp()`,
       or(
         and(sql`${runId} is not null`, sql`${toolTimeoutMs} is not null`),
-        sql`${claimedAt} + make_interval(secs => (${policy} ->> 'outcomeWithinMs')::numeric::float8 / 1000.0) <= clock_timestamp()`,
+        and(
+          sql`not exists (select 1 from ${runs} where ${runs.id} = ${runId} and ${runs.finishedAt} is null)`,
+          sql`${claimedAt} + make_interval(secs => (${policy} ->> 'outcomeWithinMs')::numeric::float8 / 1000.0) <= clock_timestamp()`,
+        ),
       ),
     ),
   );

@@ -15,6 +15,7 @@ export async function connectEmbedded(folder: string | null): Promise<Database> 
   return {
     kind: 'embedded',
     connection,
+    prepared: connection,
     transaction: (work) =>
       connection.transaction((transaction) => work(transaction as unknown as Connection)),
     notifier: {

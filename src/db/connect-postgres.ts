@@ -5,6 +5,7 @@ import { cutAfterGoodbye } from './cut-after-goodbye.ts';
 import type { Connection, Database } from './database.ts';
 import { NotificationSender } from './notification-sender.ts';
 import { PostgresListener } from './postgres-listener.ts';
+import { preparedClient } from './prepared-client.ts';
 import { runTransaction } from './run-transaction.ts';
 import { encodeNotification, TopicSubscriptions } from './topics.ts';
 
@@ -64,6 +65,7 @@ export async function connectPostgres(options: PostgresOptions): Promise<Databas
   });
 
   const connection = drizzle(pool) as unknown as Connection;
+  const prepared = drizzle(preparedClient(pool as unknown as pg.PoolClient)) as unknown as Connection;
   const notifications = new NotificationSender(pool);
   const subscriptions = new TopicSubscriptions();
   const listener = new PostgresListener({
@@ -86,6 +88,7 @@ export async function connectPostgres(options: PostgresOptions): Promise<Databas
   return {
     kind: 'postgres',
     connection,
+    prepared,
     transaction: (work) => runTransaction(pool, work),
     notifier: {
       notify: (topic, id) => notifications.send(encodeNotification(topic, id)),

@@ -10,6 +10,11 @@ export type Connection = PgDatabase<PgQueryResultHKT, Record<string, never>>;
 export interface Database {
   readonly kind: 'postgres' | 'embedded';
   readonly connection: Connection;
+  /**
+   * The same, for statements that find their rows by key and are run again and again: parsed and planned once a
+   * connection, without their parameters in sight.
+   */
+  readonly prepared: Connection;
   /** Runs `work` in one transaction; a throw rolls it back. `lock_timeout` is 2 s inside. */
   transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
   readonly notifier: Notifier;

@@ -1,6 +1,6 @@
-import { and, asc, eq, max, ne, sql } from 'drizzle-orm';
+import { and, asc, eq, type SQL, sql } from 'drizzle-orm';
 import type { ChatMessage } from '../agent/chat-message.ts';
-import type { RunEvent } from '../agent/run.ts';
+import type { PlanNode } from '../agent/plan.ts';
 import { runFinishedEvent } from '../agent/run-audit.ts';
 import {
   type InvocationLog,
@@ -12,22 +12,24 @@ import {
   type SkippedInvocation,
 } from '../agent/run-record.ts';
 import type { RunLease } from '../agent/run-store.ts';
+import type { RunWait } from '../agent/run-waits.ts';
 import type { ConfirmationId, InvocationId, RunId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import { appendAuditEvents } from './audit-store.ts';
 import type { Connection, Database } from './database.ts';
+import { rowsOf } from './rows-of.ts';
+import { areWaitedFor } from './run-parking.ts';
 import { runFactsFromRow, storedInvocationFromRow } from './run-rows.ts';
-import { invocations, runEvents, runMessages, runs } from './schema/runs.ts';
+import { type RunWrite, type WrittenToRun, writeToRun } from './run-write.ts';
+import { invocations, runMessages, runs } from './schema/runs.ts';
 import { storableJson, storableText } from './storable-json.ts';
 
-type NewEvent = Pick<RunEvent, 'kind'> & { readonly data: JsonObject };
-type InvocationChange = Partial<typeof invocations.$inferInsert> | Record<string, unknown>;
-
-/** The fenced writes of one worker: each is one transaction that starts by locking the run under its token. */
+/** The fenced writes of one worker, each in one transaction under its token. There is one of these a lease. */
 export class RunRecordStore implements RunRecord {
   readonly run: RunId;
   readonly #fencingToken: number;
   readonly #database: Database;
+  #last: Promise<void> = Promise.resolve();
 
   constructor(database: Database, lease: RunLease) {
     this.#database = database;
@@ -53,158 +55,168 @@ export class RunRecordStore implements RunRecord {
     };
   }
 
-  appendMessages(messages: readonly ChatMessage[]): Promise<void> {
-    return this.#write([], async (transaction) => {
-      const [last] = await transaction
-        .select({ seq: max(runMessages.seq) })
-        .from(runMessages)
-        .where(eq(runMessages.runId, this.run));
-      const from = (last?.seq ?? 0) + 1;
-      await transaction.insert(runMessages).values(
-        messages.map((message, index) => ({
-          runId: this.run,
-          seq: from + index,
-          message: storableJson(message),
-        })),
-      );
+  async appendMessages(messages: readonly ChatMessage[]): Promise<void> {
+    const rows = messages.map((message, index) => ({ place: index + 1, message: storableJson(message) }));
+    await this.#write({
+      events: [],
+      insert: sql`
+        insert into ${runMessages} (run_id, seq, message)
+        select ${this.run}::uuid, last.seq + added.place, added.message
+        from held,
+          (select coalesce(max(seq), 0) as seq from ${runMessages} where run_id = ${this.run}) as last,
+          jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as added (place integer, message jsonb)`,
     });
   }
 
-  modelDelta(text: string): Promise<void> {
-    return this.#write([{ kind: 'model.delta', data: { text } }], async () => {});
+  async modelDelta(text: string): Promise<void> {
+    await this.#write({ events: [{ kind: 'model.delta', data: { text } }] });
   }
 
-  proposed(call: ProposedInvocation): Promise<void> {
-    return this.#write([{ kind: 'tool.called', data: calledEvent(call) }], async (transaction) => {
-      await transaction.insert(invocations).values({
-        ...this.#placed(call),
-        phase: 'proposed',
-        status: 'running',
-        callId: call.callId === null ? null : storableText(call.callId),
-        args: call.args,
-        proposedDigest: call.proposedDigest,
-      });
+  async planned(plan: readonly PlanNode[]): Promise<void> {
+    await this.#write({ events: [], plan });
+  }
+
+  async workedMs(): Promise<number> {
+    const waitingMs = sql`coalesce(extract(epoch from clock_timestamp() - ${runs.waitingSince}) * 1000, 0)`;
+    const [row] = await this.#database.connection
+      .select({
+        workedMs: sql<string>`extract(epoch from clock_timestamp() - ${runs.createdAt}) * 1000 - ${runs.waitedMs} - ${waitingMs}`,
+      })
+      .from(runs)
+      .where(this.#held());
+    if (!row) throw new LeaseLost(this.run);
+    return Number(row.workedMs);
+  }
+
+  async proposed(call: ProposedInvocation): Promise<{ readonly rejectedBefore: boolean }> {
+    const { answer } = await this.#write({
+      events: [{ kind: 'tool.called', data: calledEvent(call) }],
+      insert: this.#newInvocation(call, { phase: 'proposed', status: 'running', ...call }),
+      asks: sql`exists (${this.#rejected(call.proposedDigest)})`,
     });
+    return { rejectedBefore: answer };
   }
 
-  skip(call: SkippedInvocation): Promise<void> {
+  async skip(call: SkippedInvocation): Promise<void> {
     const data = { invocation: call.id, tool: call.tool, node: nodeOf(call), status: 'skipped', code: null };
-    return this.#write([{ kind: 'tool.finished', data }], async (transaction) => {
-      await transaction.insert(invocations).values({
-        ...this.#placed(call),
-        phase: 'settled',
-        status: 'skipped',
-        args: {},
-        finishedAt: sql`clock_timestamp()`,
-      });
+    const skipped = {
+      phase: 'settled',
+      status: 'skipped',
+      callId: null,
+      args: {},
+      proposedDigest: null,
+    } as const;
+    await this.#write({
+      events: [{ kind: 'tool.finished', data }],
+      insert: this.#newInvocation(call, skipped),
     });
   }
 
-  markSkipped(id: InvocationId): Promise<void> {
-    return this.#write([], (transaction) => this.#change(transaction, id, { status: 'skipped' }));
+  async markSkipped(id: InvocationId): Promise<void> {
+    await this.#write({ events: [], change: { id, status: 'skipped' } });
   }
 
   async wasRejected(proposedDigest: string): Promise<boolean> {
-    const rows = await this.#database.connection
-      .select({ id: invocations.id })
-      .from(invocations)
-      .where(
-        and(
-          eq(invocations.runId, this.run),
-          eq(invocations.proposedDigest, proposedDigest),
-          eq(invocations.errorCode, 'rejected'),
-        ),
-      )
-      .limit(1);
+    const rows = await rowsOf(this.#database.connection, this.#rejected(proposedDigest));
     return rows.length > 0;
   }
 
-  waiting({ id, confirmation, args, sideEffects }: Parameters<InvocationLog['waiting']>[0]): Promise<void> {
-    return this.#write([{ kind: 'run.waiting', data: { invocation: id, confirmation } }], (transaction) =>
-      this.#change(transaction, id, {
-        phase: 'waiting',
+  #rejected(proposedDigest: string | null): SQL {
+    return sql`select 1 from ${invocations} where ${invocations.runId} = ${this.run}
+      and ${invocations.proposedDigest} = ${proposedDigest} and ${invocations.errorCode} = 'rejected'`;
+  }
+
+  async waiting({
+    id,
+    confirmation,
+    args,
+    sideEffects,
+  }: Parameters<InvocationLog['waiting']>[0]): Promise<void> {
+    await this.#write({
+      events: [{ kind: 'run.waiting', data: { invocation: id, confirmation } }],
+      change: {
+        id,
         status: 'waiting',
-        confirmationId: confirmation,
-        args,
-        sideEffects: storableJson(sideEffects),
-      }),
-    );
+        set: sql`phase = 'waiting', confirmation_id = ${confirmation}, args = ${jsonb(args)}, side_effects = ${jsonb(sideEffects)}`,
+      },
+    });
   }
 
-  decided({ id, confirmation, status, reason }: Parameters<InvocationLog['decided']>[0]): Promise<void> {
-    const data = { invocation: id, confirmation, status, reason };
-    return this.#write([{ kind: 'confirmation.decided', data }], (transaction) =>
-      this.#change(transaction, id, { status: 'running' }),
-    );
+  async decided(input: Parameters<InvocationLog['decided']>[0]): Promise<void> {
+    const { id, confirmation, status, reason, coolingOff } = input;
+    await this.#write({
+      events: [{ kind: 'confirmation.decided', data: { invocation: id, confirmation, status, reason } }],
+      change: {
+        id,
+        status: coolingOff ? 'waiting' : 'running',
+        set: sql`decided_at = clock_timestamp()`,
+        unless: sql`${invocations.decidedAt} is not null`,
+      },
+    });
   }
 
-  executing({ id, args, sideEffects }: Parameters<InvocationLog['executing']>[0]): Promise<void> {
-    return this.#write([], (transaction) =>
-      this.#change(transaction, id, {
-        phase: 'executing',
+  async executing({ id, args, sideEffects }: Parameters<InvocationLog['executing']>[0]): Promise<void> {
+    await this.#write({
+      events: [],
+      change: {
+        id,
         status: 'running',
-        args,
-        sideEffects: storableJson(sideEffects),
-        executingAt: sql`clock_timestamp()`,
-      }),
-    );
+        set: sql`phase = 'executing', args = ${jsonb(args)}, side_effects = ${jsonb(sideEffects)}, executing_at = clock_timestamp()`,
+      },
+    });
   }
 
-  delegateWaiting({ id, waiting }: Parameters<InvocationLog['delegateWaiting']>[0]): Promise<void> {
-    const events: NewEvent[] = waiting
-      ? [{ kind: 'run.waiting', data: { invocation: id, confirmation: null } }]
-      : [];
-    return this.#write(events, (transaction) =>
-      this.#change(transaction, id, { status: waiting ? 'waiting' : 'running' }),
-    );
+  async delegateWaiting({ id, waiting }: Parameters<InvocationLog['delegateWaiting']>[0]): Promise<void> {
+    const status = waiting ? 'waiting' : 'running';
+    await this.#write({
+      events: waiting ? [{ kind: 'run.waiting', data: { invocation: id, confirmation: null } }] : [],
+      change: { id, status, unless: sql`${invocations.status} = ${status}` },
+    });
   }
 
-  executed({ id, status, result, error }: Parameters<InvocationLog['executed']>[0]): Promise<void> {
-    return this.#write([], (transaction) =>
-      this.#change(transaction, id, {
-        phase: 'executed',
-        status,
-        result: result === null ? null : JSON.stringify(storableJson(result)),
-        ...errorColumns(error),
-      }),
-    );
+  async executed({ id, status, result, error }: Parameters<InvocationLog['executed']>[0]): Promise<void> {
+    const text = result === null ? null : JSON.stringify(storableJson(result));
+    await this.#write({
+      events: [],
+      change: { id, status, set: sql`phase = 'executed', result = ${text}, ${errorSet(error)}` },
+    });
   }
 
   async settled(input: Parameters<InvocationLog['settled']>[0]): Promise<void> {
+    const { id, status, error, confirmation } = input;
     const sideEffects = storableJson([...input.sideEffects]);
     const data = {
-      invocation: input.id,
-      status: input.status,
-      code: input.error?.code ?? null,
+      invocation: id,
+      status,
+      code: error?.code ?? null,
       ...(sideEffects.length > 0 && { sideEffects: sideEffects.map((effect) => ({ ...effect })) }),
     };
-    await this.#write([], async (transaction) => {
-      // Once: a writer that did not hear of its commit tries again.
-      const settled = await transaction
-        .update(invocations)
-        .set({
-          phase: 'settled',
-          status: input.status,
-          confirmationId: input.confirmation,
-          view: storableText(input.view),
-          sideEffects,
-          finishedAt: sql`clock_timestamp()`,
-          ...errorColumns(input.error),
-        })
-        .where(and(eq(invocations.id, input.id), ne(invocations.phase, 'settled')))
-        .returning({ id: invocations.id });
-      if (settled.length === 0) return;
-      await this.#appendEvents(transaction, [{ kind: 'tool.finished', data }]);
-      await appendAuditEvents(transaction, [input.event]);
-    });
-    await this.#wakeSequencer();
+    const write: RunWrite = {
+      events: [{ kind: 'tool.finished', data }],
+      change: {
+        id,
+        status,
+        set: sql`phase = 'settled', confirmation_id = ${confirmation}, view = ${storableText(input.view)},
+          side_effects = ${jsonb(sideEffects)}, finished_at = clock_timestamp(), ${errorSet(error)}`,
+        // Once: a writer that did not hear of its commit tries again.
+        unless: sql`${invocations.phase} = 'settled'`,
+      },
+    };
+    await this.#inTurn(() =>
+      this.#database.transaction(async (transaction) => {
+        const { changed } = await this.#writeOn(transaction, write);
+        if (changed) await appendAuditEvents(transaction, [input.event]);
+      }),
+    );
+    this.#notify('run');
+    this.#notify('audit');
   }
 
-  settleUnknown({ id, status, error }: Parameters<RunRecord['settleUnknown']>[0]): Promise<void> {
-    const data = { invocation: id, status, code: error?.code ?? null };
-    return this.#write([{ kind: 'tool.finished', data }], (transaction) =>
-      this.#change(transaction, id, { status, ...errorColumns(error) }),
-    );
+  async settleUnknown({ id, status, error }: Parameters<RunRecord['settleUnknown']>[0]): Promise<void> {
+    await this.#write({
+      events: [{ kind: 'tool.finished', data: { invocation: id, status, code: error?.code ?? null } }],
+      change: { id, status, set: errorSet(error) },
+    });
   }
 
   async confirmationOf(id: InvocationId): Promise<ConfirmationId | null> {
@@ -216,36 +228,71 @@ export class RunRecordStore implements RunRecord {
     return rows[0]?.id ?? null;
   }
 
-  setHolding(holding: boolean): Promise<void> {
-    const events: NewEvent[] = holding
-      ? [{ kind: 'run.waiting', data: { invocation: null, confirmation: null } }]
-      : [];
-    return this.#write(events, async (transaction) => {
-      await transaction.update(runs).set({ holding }).where(eq(runs.id, this.run));
+  async setHolding(holding: boolean): Promise<void> {
+    await this.#write({
+      events: holding ? [{ kind: 'run.waiting', data: { invocation: null, confirmation: null } }] : [],
+      holding,
     });
   }
 
-  async finish(end: RunEnd): Promise<void> {
+  async finish(end: RunEnd): Promise<RunId | null> {
     const { status, output, error } = end;
     const text = output === null ? null : storableText(output);
-    const data = { status, output: text, error: error && { ...error } };
-    await this.#transact(async (transaction) => {
-      await this.#appendEvents(transaction, [{ kind: 'run.finished', data }]);
-      const [finished] = await transaction
-        .update(runs)
-        .set({
-          status,
-          output: text,
-          ...errorColumns(error),
-          finishedAt: sql`clock_timestamp()`,
-          leaseOwner: null,
-        })
-        .where(eq(runs.id, this.run))
-        .returning({ agent: runs.agent });
-      if (!finished) throw new LeaseLost(this.run);
-      await appendAuditEvents(transaction, [runFinishedEvent(this.run, finished.agent, end)]);
-    });
-    await this.#wakeSequencer();
+    const finished = {
+      kind: 'run.finished' as const,
+      data: { status, output: text, error: error && { ...error } },
+    };
+    const parent = await this.#inTurn(() =>
+      this.#database.transaction(async (transaction) => {
+        await this.#writeOn(transaction, { events: [finished] });
+        const [row] = await transaction
+          .update(runs)
+          .set({
+            status,
+            output: text,
+            errorCode: error?.code ?? null,
+            errorMessage: error === null ? null : storableText(error.message),
+            finishedAt: sql`clock_timestamp()`,
+            leaseOwner: null,
+          })
+          .where(eq(runs.id, this.run))
+          .returning({ agent: runs.agent, parent: runs.parentRun });
+        if (!row) throw new LeaseLost(this.run);
+        await appendAuditEvents(transaction, [runFinishedEvent(this.run, row.agent, end)]);
+        return row.parent;
+      }),
+    );
+    this.#notify('run');
+    this.#notify('audit');
+    return parent;
+  }
+
+  park(waits: readonly RunWait[]): Promise<boolean> {
+    return this.#inTurn(() =>
+      this.#database.transaction((transaction) => this.#parkInside(transaction, waits)),
+    );
+  }
+
+  async #parkInside(transaction: Connection, waits: readonly RunWait[]): Promise<boolean> {
+    // Locks what is waited for before the run, as whoever ends a wait does: one of the two sees the other.
+    if (!(await areWaitedFor(transaction, waits))) return false;
+    const [row] = await transaction
+      .select({ status: runs.status, cancelRequestedAt: runs.cancelRequestedAt })
+      .from(runs)
+      .where(this.#held())
+      .for('update');
+    if (!row) throw new LeaseLost(this.run);
+    if (row.status !== 'waiting' || row.cancelRequestedAt !== null) return false;
+    await transaction
+      .update(runs)
+      .set({
+        parkedAt: sql`clock_timestamp()`,
+        leaseOwner: null,
+        // Nothing that this worker still has in hand can be written any more.
+        fencingToken: sql`${runs.fencingToken} + 1`,
+      })
+      .where(eq(runs.id, this.run));
+    return true;
   }
 
   async faults(): Promise<number> {
@@ -268,72 +315,59 @@ export class RunRecordStore implements RunRecord {
     return and(eq(runs.id, this.run), eq(runs.fencingToken, this.#fencingToken));
   }
 
-  #placed(call: SkippedInvocation) {
-    const { position } = call;
-    return {
-      id: call.id,
-      runId: this.run,
-      tool: storableText(call.tool),
-      sideEffects: [],
-      createdAt: sql`clock_timestamp()`,
-      ...(position.kind === 'node'
-        ? { node: position.node }
-        : { turn: position.turn, place: position.place }),
-    };
+  #newInvocation(
+    { id, position, tool }: SkippedInvocation,
+    made: Pick<ProposedInvocation, 'callId' | 'args' | 'proposedDigest'> & {
+      readonly phase: 'proposed' | 'settled';
+      readonly status: 'running' | 'skipped';
+    },
+  ): SQL {
+    const [turn, place] = position.kind === 'turn' ? [position.turn, position.place] : [null, null];
+    const node = position.kind === 'node' ? position.node : null;
+    const callId = made.callId === null ? null : storableText(made.callId);
+    return sql`
+      insert into ${invocations} (id, run_id, turn, place, node, call_id, tool, phase, status, args, proposed_digest,
+                                  side_effects, created_at, finished_at)
+      select ${id}::uuid, ${this.run}::uuid, ${turn}::integer, ${place}::integer, ${node}::text, ${callId}::text,
+             ${storableText(tool)}::text, ${made.phase}::text, ${made.status}::text, ${jsonb(made.args)},
+             ${made.proposedDigest}::text, '[]'::jsonb, clock_timestamp(),
+             case when ${made.phase}::text = 'settled' then clock_timestamp() end
+      from held`;
   }
 
-  async #change(transaction: Connection, id: InvocationId, change: InvocationChange): Promise<void> {
-    await transaction.update(invocations).set(change).where(eq(invocations.id, id));
+  async #write(write: RunWrite): Promise<WrittenToRun> {
+    const written = await this.#inTurn(() => this.#writeOn(this.#database.prepared, write));
+    this.#notify('run');
+    return written;
   }
 
-  /** One fenced change, after which the run reads `waiting` while any invocation does, or a node holds it. */
-  #write(events: readonly NewEvent[], work: (transaction: Connection) => Promise<void>): Promise<void> {
-    return this.#transact(async (transaction) => {
-      await this.#appendEvents(transaction, events);
-      await work(transaction);
-      await transaction
-        .update(runs)
-        .set({
-          status: sql`case when ${runs.holding} or exists (
-            select 1 from ${invocations} where ${invocations.runId} = ${this.run} and ${invocations.status} = 'waiting'
-          ) then 'waiting' else 'running' end`,
-        })
-        .where(eq(runs.id, this.run));
-    });
+  async #writeOn(connection: Connection, write: RunWrite): Promise<WrittenToRun> {
+    const lease = { run: this.run, fencingToken: this.#fencingToken };
+    const written = await writeToRun(connection, lease, write);
+    if (written === null) throw new LeaseLost(this.run);
+    return written;
   }
 
-  async #transact(work: (transaction: Connection) => Promise<void>): Promise<void> {
-    await this.#database.transaction(work);
-    // It is committed: a lost wake-up only delays whoever watches the run, until the next poll.
-    await this.#database.notifier.notify('run', this.run).catch(() => {});
-  }
-
-  /** The event is on the record; a lost wake-up only delays its number. */
-  async #wakeSequencer(): Promise<void> {
-    await this.#database.notifier.notify('audit', this.run).catch(() => {});
-  }
-
-  /** Takes the run's row lock under our token, and the next numbers of its stream. */
-  async #appendEvents(transaction: Connection, events: readonly NewEvent[]): Promise<void> {
-    const [row] = await transaction
-      .update(runs)
-      .set({ eventSeq: sql`${runs.eventSeq} + ${events.length}` })
-      .where(and(this.#held(), sql`${runs.finishedAt} is null`))
-      .returning({ eventSeq: runs.eventSeq });
-    if (!row) throw new LeaseLost(this.run);
-    if (events.length === 0) return;
-    const from = row.eventSeq - events.length + 1;
-    await transaction.insert(runEvents).values(
-      events.map(({ kind, data }, index) => ({
-        runId: this.run,
-        seq: from + index,
-        kind,
-        data: storableJson(data),
-        at: sql`clock_timestamp()`,
-      })),
+  /** One write after another, as `writeToRun` needs it; one that fails keeps none of the others from being made. */
+  #inTurn<T>(write: () => Promise<T>): Promise<T> {
+    const written = this.#last.then(write);
+    this.#last = written.then(
+      () => {},
+      () => {},
     );
+    return written;
+  }
+
+  /** It is committed: a wake-up that is lost, or comes a moment later, only delays whoever watches. */
+  #notify(topic: 'run' | 'audit'): void {
+    void this.#database.notifier.notify(topic, this.run).catch(() => {});
   }
 }
+
+const jsonb = (value: unknown): SQL => sql`${JSON.stringify(storableJson(value))}::text::jsonb`;
+
+const errorSet = (error: { readonly code: string; readonly message: string } | null): SQL =>
+  sql`error_code = ${error?.code ?? null}, error_message = ${error === null ? null : storableText(error.message)}`;
 
 const nodeOf = (call: SkippedInvocation): string | null =>
   call.position.kind === 'node' ? call.position.node : null;
@@ -344,9 +378,4 @@ const calledEvent = (call: ProposedInvocation): JsonObject => ({
   node: nodeOf(call),
   tool: call.tool,
   args: call.args,
-});
-
-const errorColumns = (error: { readonly code: string; readonly message: string } | null) => ({
-  errorCode: error?.code ?? null,
-  errorMessage: error === null ? null : storableText(error.message),
 });

@@ -22,6 +22,7 @@ export function runFromRow(
     session: row.session,
     requester: requesterOf(row),
     parentRun: row.parentRun,
+    plan: row.plan,
     childRuns,
     evaluation: row.evaluation,
     apiKeyId: row.apiKeyId,

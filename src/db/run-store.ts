@@ -1,9 +1,9 @@
 import { and, asc, eq, gt, inArray, isNotNull, isNull, ne, or, sql } from 'drizzle-orm';
 import { runStartedEvent } from '../agent/run-audit.ts';
-import type { RunFacts, RunStore } from '../agent/run-store.ts';
+import { MOST_DELEGATES, type RunFacts, type RunStore } from '../agent/run-store.ts';
 import type { RunId } from '../ids.ts';
 import { appendAuditEvents } from './audit-store.ts';
-import type { Database } from './database.ts';
+import type { Connection, Database } from './database.ts';
 import { RunRecordStore } from './run-record-store.ts';
 import { runFromRow } from './run-rows.ts';
 import { invocations, runEvents, runs, runWorkers } from './schema/runs.ts';
@@ -20,13 +20,14 @@ export function createRunStore(database: Database): RunStore {
   const notifyChanged = (id: RunId) => database.notifier.notify('run', id).catch(() => {});
   return {
     async create(facts, owner) {
-      const created = await database.transaction(async (transaction) => {
+      const outcome = await database.transaction(async (transaction) => {
+        if (facts.parent !== null && (await isWide(transaction, facts.parent))) return 'too-many';
         const rows = await transaction
           .insert(runs)
           .values({ ...rowOf(facts), leaseOwner: owner })
           .onConflictDoNothing()
           .returning({ id: runs.id });
-        if (rows.length === 0) return false;
+        if (rows.length === 0) return 'exists';
         await transaction.insert(runEvents).values({
           runId: facts.id,
           seq: 1,
@@ -40,12 +41,12 @@ export function createRunStore(database: Database): RunStore {
           at: sql`clock_timestamp()`,
         });
         await appendAuditEvents(transaction, [runStartedEvent(facts)]);
-        return true;
+        return 'created';
       });
-      if (!created) return null;
+      if (outcome !== 'created') return { kind: outcome };
       await notifyChanged(facts.id);
       await database.notifier.notify('audit', facts.id).catch(() => {});
-      return { run: facts.id, fencingToken: 1 };
+      return { kind: 'created', lease: { run: facts.id, fencingToken: 1 } };
     },
 
     async find(id) {
@@ -108,7 +109,11 @@ export function createRunStore(database: Database): RunStore {
     async requestCancel(id) {
       const rows = await connection
         .update(runs)
-        .set({ cancelRequestedAt: sql`coalesce(${runs.cancelRequestedAt}, clock_timestamp())` })
+        .set({
+          cancelRequestedAt: sql`coalesce(${runs.cancelRequestedAt}, clock_timestamp())`,
+          parkedAt: null,
+          wokenAt: sql`case when ${runs.parkedAt} is null then ${runs.wokenAt} else clock_timestamp() end`,
+        })
         .where(and(eq(runs.id, id), inArray(runs.status, [...OPEN])))
         .returning({ id: runs.id });
       if (rows.length > 0) await notifyChanged(id);
@@ -149,7 +154,7 @@ export function createRunStore(database: Database): RunStore {
         const candidates = await transaction
           .select({ id: runs.id })
           .from(runs)
-          .where(and(isNull(runs.finishedAt), or(abandoned, unknownToOwner)))
+          .where(and(isNull(runs.finishedAt), isNull(runs.parkedAt), or(abandoned, unknownToOwner)))
           .orderBy(asc(runs.createdAt))
           .limit(limit)
           .for('update', { skipLocked: true });
@@ -157,11 +162,26 @@ export function createRunStore(database: Database): RunStore {
         const ids = candidates.map((row) => row.id);
         const taken = await transaction
           .update(runs)
-          .set({ leaseOwner: owner, fencingToken: sql`${runs.fencingToken} + 1` })
+          .set(takenBy(owner))
           .where(inArray(runs.id, ids))
           .returning({ run: runs.id, fencingToken: runs.fencingToken });
         return taken;
       }),
+
+    async takeWoken({ owner, limit }) {
+      const woken = connection
+        .select({ id: runs.id })
+        .from(runs)
+        .where(isNotNull(runs.wokenAt))
+        .orderBy(asc(runs.wokenAt))
+        .limit(limit)
+        .for('update', { skipLocked: true });
+      return connection
+        .update(runs)
+        .set(takenBy(owner))
+        .where(sql`${runs.id} = any(array(${woken}))`)
+        .returning({ run: runs.id, fencingToken: runs.fencingToken });
+    },
 
     async endOtherLeases(owner) {
       await connection.delete(runWorkers).where(ne(runWorkers.owner, owner));
@@ -174,6 +194,22 @@ export function createRunStore(database: Database): RunStore {
     record: (lease) => new RunRecordStore(database, lease),
   };
 }
+
+/** Whether a run has started all the runs that it may, this invocation's not counted. Locks it: calls of one turn come at once. */
+async function isWide(transaction: Connection, parent: NonNullable<RunFacts['parent']>): Promise<boolean> {
+  await transaction.select({ id: runs.id }).from(runs).where(eq(runs.id, parent.run)).for('no key update');
+  const started = await transaction.$count(
+    runs,
+    and(eq(runs.parentRun, parent.run), ne(runs.parentInvocation, parent.invocation)),
+  );
+  return started >= MOST_DELEGATES;
+}
+
+const takenBy = (owner: string) => ({
+  leaseOwner: owner,
+  fencingToken: sql`${runs.fencingToken} + 1`,
+  wokenAt: null,
+});
 
 const rowOf = (facts: RunFacts) => ({
   id: facts.id,

@@ -1,3 +1,4 @@
+import { planJson } from '../agent/plan-body.ts';
 import type { Run, RunEvent } from '../agent/run.ts';
 import type { JsonObject } from '../json.ts';
 import type { RunJson } from './schemas/run-schema.ts';
@@ -14,6 +15,7 @@ export const runJson = (run: Run): RunJson => ({
   session: run.session,
   requester: run.requester ? { id: run.requester.id, name: run.requester.name } : null,
   parentRun: run.parentRun,
+  plan: run.plan === null ? null : planJson(run.plan),
   childRuns: [...run.childRuns],
   evaluation: run.evaluation,
   invocations: run.invocations.map((invocation) => ({ ...invocation })),

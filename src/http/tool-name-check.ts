@@ -8,7 +8,12 @@ export function createToolNameCheck(
 ): (glob: string) => boolean {
   const names = [
     CALL_AGENT,
-    ...config.connectors.flatMap(({ id, tools }) => tools.map((tool) => `${id}__${tool.name}`)),
+    ...config.connectors.flatMap((connector) =>
+      // What a server lists may change at any time.
+      connector.kind === 'mcp'
+        ? [`${connector.id}__*`]
+        : connector.tools.map((tool) => `${connector.id}__${tool.name}`),
+    ),
     ...config.externalTools,
   ];
   return (glob) => glob === '*' || names.some((name) => globsOverlap(glob, name));

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { Channel } from '../channel/channel.ts';
 import type { DeliveryMetrics } from '../channel/delivery-metrics.ts';
 
 /** What the parts of the service count; `/metrics` shows all of it. */
@@ -10,6 +11,8 @@ export interface ServiceMetrics {
   readonly listener: (connected: boolean) => void;
   /** Values that are read when somebody looks. */
   readonly observe: (name: string, help: string, read: () => number) => void;
+  /** The connections that channels keep to their platforms by themselves. */
+  readonly observeConnections: (channels: readonly Channel[]) => void;
 }
 
 export function createMetrics(): ServiceMetrics {
@@ -53,6 +56,30 @@ export function createMetrics(): ServiceMetrics {
         registers,
         collect() {
           this.set(read());
+        },
+      });
+    },
+    observeConnections(channels) {
+      const connected = channels.flatMap(({ id, connection }) => (connection ? [{ id, connection }] : []));
+      new Gauge({
+        name: 'countersign_channel_connections',
+        help: 'Connections to the chat platform that stand, by channel; without any, no tap arrives',
+        labelNames: ['channel'] as const,
+        registers,
+        collect() {
+          for (const { id, connection } of connected) this.set({ channel: id }, connection.status().open);
+        },
+      });
+      new Counter({
+        name: 'countersign_channel_reconnects_total',
+        help: 'Connections to the chat platform that were opened anew, by channel',
+        labelNames: ['channel'] as const,
+        registers,
+        collect() {
+          // The channel counts; what is shown is its count.
+          this.reset();
+          for (const { id, connection } of connected)
+            this.inc({ channel: id }, connection.status().reconnects);
         },
       });
     },

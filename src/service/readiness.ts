@@ -1,3 +1,4 @@
+import type { McpConnector } from '../agent/mcp-connector.ts';
 import type { Channel } from '../channel/channel.ts';
 import type { Database } from '../db/database.ts';
 import { pendingMigrations } from '../db/migrate.ts';
@@ -7,9 +8,10 @@ import type { Readiness, ReadinessCheck } from '../http/readiness.ts';
 export const createReadiness = (input: {
   readonly database: Database;
   readonly channels: readonly Channel[];
+  readonly servers: readonly Pick<McpConnector, 'id' | 'health'>[];
 }): Readiness => ({
   async check() {
-    const { database, channels } = input;
+    const { database, channels, servers } = input;
     return [
       ...(await checkDatabase(database)),
       {
@@ -21,6 +23,12 @@ export const createReadiness = (input: {
           : 'notifications are lost; polling instead',
       },
       ...channels.map((channel) => ({ name: `channel ${channel.id}`, ...channel.health() })),
+      ...servers.map((server) => ({
+        name: `connector ${server.id}`,
+        // It hurts its own tools alone: approvals and everybody else's calls go on.
+        ready: true,
+        detail: server.health().detail,
+      })),
     ];
   },
 });

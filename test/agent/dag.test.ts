@@ -90,13 +90,13 @@ describe('the DAG executor', () => {
     expect(tools.calls).toEqual([]);
   });
 
-  it('asks for a plan where the agent works by plan and none came', async () => {
+  it('asks for a plan where none came and no model makes one', async () => {
     const planless = await startEngine({
       database,
       config: sampleConfig({
         modelUrl: 'http://127.0.0.1:9',
         toolUrl: 'http://127.0.0.1:9',
-        agents: [agent('planner', { executor: 'dag' })],
+        agents: [agent('planner', { executor: 'dag', model: null })],
       }),
     });
     await expect(planless.start({ agent: agentId('planner') })).rejects.toMatchObject({

@@ -1,11 +1,13 @@
+import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createConfirmationLedger } from '../../src/db/confirmation-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
 import { agentId, personId } from '../../src/ids.ts';
 import { openPostgres } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 import { type EngineFixture, startEngine } from './engine-fixture.ts';
 import { ModelServer, toolResult, toolResults } from './model-server.ts';
-import { agent, sampleConfig } from './sample-config.ts';
+import { agent, NO_LIMITS, sampleConfig } from './sample-config.ts';
 import { type Seen, sampleHooks } from './sample-hooks.ts';
 import { ToolServer } from './tool-server.ts';
 
@@ -33,7 +35,8 @@ describe('delegates', () => {
         toolUrl: await tools.start(),
         agents: [
           agent('boss', { delegates: [agentId('clerk'), agentId('mirror')], tools: ['oa__weather'] }),
-          agent('clerk', { hooks: [{ name: 'deny-log', options: {} }], maxTurns: 3 }),
+          agent('clerk', { hooks: [{ name: 'deny-log', options: {} }], limits: { ...NO_LIMITS, turns: 3 } }),
+          agent('careful', { delegates: [agentId('clerk')], requireConfirmationForAll: true }),
           agent('mirror', { delegates: [agentId('mirror')] }),
         ],
       }),
@@ -140,6 +143,45 @@ describe('delegates', () => {
     const run = await engine.finished((await engine.start({ agent: BOSS })).id);
     expect(run.status).toBe('succeeded');
     expect(JSON.stringify(model.requestsOf('mirror').map(toolResults))).toContain('at most 4 deep');
+  });
+
+  it('can be only so many in one run', async () => {
+    model.script('careful', [{ calls: [delegate('d', 'clerk')] }, { text: 'Enough.' }]);
+    const { id } = await engine.start({ agent: agentId('careful') });
+    const [request] = await engine.asked(id);
+    await database.connection.execute(sql`
+      insert into runs (id, organization, agent, executor, status, input, session, requester_named_by_agent,
+                        evaluation, parent_run, parent_invocation, depth, finished_at)
+      select gen_random_uuid(), 'acme', 'clerk', 'react', 'succeeded', '', '', false, false, ${id}, gen_random_uuid(),
+             1, now() from generate_series(1, 100)`);
+    if (request) await engine.decide(request.id, 'approve');
+    expect(await engine.finished(id)).toMatchObject({ status: 'succeeded', output: 'Enough.' });
+    expect(toolResult(model.requestsOf('careful')[1])).toMatchObject({
+      status: 'failed',
+      message: expect.stringContaining('at most 100 times'),
+    });
+    expect(model.requestsOf('clerk')).toEqual([]);
+  });
+
+  it('may take longer than any outcome: an approved call of one is not given up while it lives', async () => {
+    model.script('careful', [{ calls: [delegate('d', 'clerk')] }, { text: 'Done.' }]);
+    model.script('clerk', [{ calls: [PAY] }, { text: 'Paid.' }]);
+    const { id } = await engine.start({ agent: agentId('careful') });
+    const [toDelegate] = await engine.asked(id);
+    if (!toDelegate) throw new Error('nobody was asked');
+    await engine.decide(toDelegate.id, 'approve');
+    const child = await until(async () => (await engine.engine.runs.get(id))?.childRuns[0]);
+    const [toPay] = await engine.asked(child);
+    await database.connection.execute(sql`
+      update confirmations set claimed_at = claimed_at - interval '2 days', send_by = send_by - interval '2 days'
+      where id = ${toDelegate.id}`);
+    const ledger = createConfirmationLedger({ database, onNotifyFailed: () => {} });
+    expect((await ledger.due(100)).toUnknown).toEqual([]);
+    if (toPay) await engine.decide(toPay.id, 'approve');
+    expect(await engine.finished(id)).toMatchObject({ status: 'succeeded', output: 'Done.' });
+    expect(await engine.confirmations.get(toDelegate.id)).toMatchObject({
+      execution: { status: 'succeeded' },
+    });
   });
 
   it('stop with their parent, and their requests are withdrawn', async () => {

@@ -4,7 +4,7 @@ import { type AgentEngine, createAgentEngine } from '../../src/agent/create-agen
 import type { PlanNode } from '../../src/agent/plan.ts';
 import type { Run, RunEvent } from '../../src/agent/run.ts';
 import type { StartRun } from '../../src/agent/run-service.ts';
-import { ToolCatalog } from '../../src/agent/tool-catalog.ts';
+import { ToolCatalog, type ToolSource } from '../../src/agent/tool-catalog.ts';
 import type { AuditRecorder, NewAuditEvent } from '../../src/audit/audit-event.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import type { AgentConfig, Config } from '../../src/config/config.ts';
@@ -46,6 +46,8 @@ export interface EngineFixture {
   readonly engine: AgentEngine;
   readonly confirmations: ConfirmationService;
   readonly audited: NewAuditEvent[];
+  /** How many requests this process waits for. */
+  readonly waits: () => number;
   /** Set by a test to break the gate. */
   gateFault: (() => Promise<void>) | null;
   /** Set by a test to break the record, before anything is written. */
@@ -69,9 +71,11 @@ export async function startEngine(input: {
   readonly hookKinds?: readonly AnyHookKind[];
   readonly exclusive?: boolean;
   readonly clock?: Clock;
+  /** Connectors that list their tools themselves. */
+  readonly servers?: readonly ToolSource[];
 }): Promise<EngineFixture> {
   const { database, config } = input;
-  const catalog = new ToolCatalog(config);
+  const catalog = new ToolCatalog(config, input.servers);
   const roster = createRoster(config.people);
   const ledger = createConfirmationLedger({ database, onNotifyFailed: () => {} });
   const waiter = new ConfirmationWaiter({
@@ -168,6 +172,7 @@ export async function startEngine(input: {
     engine,
     confirmations,
     audited,
+    waits: () => waiter.size,
     start: (start: Partial<StartRun> & { readonly agent: StartRun['agent'] }) =>
       engine.runs.start({
         input: 'Do it.',
@@ -232,11 +237,16 @@ export const toolNode = (
   changes: Partial<Pick<PlanNode, 'dependsOn' | 'onRejected'>> = {},
 ): PlanNode => ({ kind: 'tool', id, tool, args, dependsOn: [], onRejected: 'fail', ...changes });
 
-export const agentNode = (id: string, agent: string, dependsOn: string[] = []): PlanNode => ({
+export const agentNode = (
+  id: string,
+  agent: string,
+  dependsOn: string[] = [],
+  input = 'Do your part.',
+): PlanNode => ({
   kind: 'agent',
   id,
   agent: agentId(agent),
-  input: 'Do your part.',
+  input,
   dependsOn,
   onRejected: 'fail',
 });

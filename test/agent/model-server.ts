@@ -17,6 +17,8 @@ export type Turn =
   | { readonly body: string; readonly contentType: string }
   /** Nothing at all comes back. */
   | { readonly silent: true }
+  /** The answer begins, and never goes on. */
+  | { readonly stall: true }
   | { readonly breakOff: true };
 
 export interface WireMessage {
@@ -55,6 +57,11 @@ export class ModelServer {
           : (this.#scripts.get(body.model)?.shift()?.(body) ??
             this.#followers.get(body.model)?.(body) ?? { text: 'nothing left to say' });
         if ('silent' in turn) return;
+        if ('stall' in turn) {
+          response.writeHead(200, { 'content-type': 'application/json' });
+          response.write('{"choices":');
+          return;
+        }
         if ('body' in turn) {
           response.writeHead(200, { 'content-type': turn.contentType });
           response.end(turn.body);

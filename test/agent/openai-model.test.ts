@@ -7,9 +7,15 @@ import { ModelServer } from './model-server.ts';
 describe('the model client', () => {
   const server = new ModelServer();
   const waits: number[] = [];
+  let timeUp = () => {};
   const impatient: Clock = {
     ...systemClock,
     setTimer: (delayMs, run) => {
+      // The time of a whole request is not waited for, it is what a test lets pass.
+      if (delayMs === 120_000) {
+        timeUp = run;
+        return () => {};
+      }
       waits.push(delayMs);
       return systemClock.setTimer(0, run);
     },
@@ -37,7 +43,12 @@ describe('the model client', () => {
 
   it('takes an answer as it comes', async () => {
     server.script('m', [{ text: 'Hello too.' }]);
-    expect(await ask()).toEqual({ kind: 'answered', text: 'Hello too.', toolCalls: [] });
+    expect(await ask()).toEqual({
+      kind: 'answered',
+      text: 'Hello too.',
+      toolCalls: [],
+      tokens: expect.any(Number),
+    });
     expect(server.requests).toEqual([{ model: 'm', messages: [{ role: 'user', content: 'Hello.' }] }]);
   });
 
@@ -107,6 +118,7 @@ describe('the model client', () => {
         { id: null, name: '', arguments: '' },
         { id: null, name: '', arguments: '{"a":1}' },
       ],
+      tokens: expect.any(Number),
     });
   });
 
@@ -120,5 +132,63 @@ describe('the model client', () => {
     ]);
     await expect(ask({ signal: stop.signal })).rejects.toThrow('enough');
     expect(server.requests.length).toBe(1);
+  });
+
+  it.each([
+    ['a page', { body: '<html>busy</html>', contentType: 'text/html' }],
+    ['half a JSON', { body: '{"choices":[{"mess', contentType: 'application/json' }],
+    ['nothing', { body: '', contentType: 'application/json' }],
+    ['no choices', { raw: { choices: [] } }],
+  ])('asks again, with back-off, where %s came for an answer', async (_what, turn) => {
+    server.script('m', [turn, turn, { text: 'At last.' }]);
+    expect(await ask()).toMatchObject({ text: 'At last.' });
+    expect(waits.length).toBe(2);
+  });
+
+  it('gives up on an answer that does not come, or stops in the middle', async () => {
+    for (const turn of [{ silent: true } as const, { stall: true } as const]) {
+      const late = () => {
+        setTimeout(() => timeUp(), 50);
+        return turn;
+      };
+      server.script('m', [late, late, late]);
+      expect(await ask()).toEqual({
+        kind: 'failed',
+        message: 'The model did not answer in time (attempt 3 of 3).',
+      });
+    }
+  });
+
+  it('does not read an answer without end', async () => {
+    server.script('m', [{ body: `"${'x'.repeat(17 * 1024 * 1024)}"`, contentType: 'application/json' }]);
+    expect(await ask()).toMatchObject({ kind: 'failed', message: expect.stringContaining('too long') });
+    expect(server.requests.length).toBe(1);
+  });
+
+  it.each([
+    [{ usage: { total_tokens: 42 } }, 42],
+    [{ usage: { prompt_tokens: 40, completion_tokens: 5 } }, 45],
+  ])('counts tokens as the provider does: %j', async (usage, tokens) => {
+    server.script('m', [{ raw: { choices: [{ message: { content: 'Hi.' } }], ...usage } }]);
+    expect(await ask()).toMatchObject({ tokens });
+  });
+
+  it.each([[{}], [{ usage: null }], [{ usage: { total_tokens: 'many' } }]])(
+    'estimates the tokens where it cannot count: %j',
+    async (usage) => {
+      server.script('m', [{ raw: { choices: [{ message: { content: 'x'.repeat(4_000) } }], ...usage } }]);
+      const answer = await ask();
+      if (answer.kind !== 'answered') throw new Error(answer.message);
+      expect(answer.tokens).toBeGreaterThan(1_000);
+      expect(answer.tokens).toBeLessThan(1_200);
+    },
+  );
+
+  it.each([
+    [[{ type: 'text', text: 'In ' }, { type: 'text', text: 'parts.' }, { type: 'image' }], null, 'In parts.'],
+    [null, 'I will not.', 'I will not.'],
+  ])('reads an answer in parts, and one that refuses: %j', async (content, refusal, text) => {
+    server.script('m', [{ raw: { choices: [{ message: { content, refusal } }] } }]);
+    expect(await ask()).toMatchObject({ text, toolCalls: [] });
   });
 });

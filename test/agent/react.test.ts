@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import { agentId } from '../../src/ids.ts';
+import { agentId, personId } from '../../src/ids.ts';
 import { openPostgres } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 import { type EngineFixture, startEngine } from './engine-fixture.ts';
 import { ModelServer, toolResult, toolResults, type WireCall } from './model-server.ts';
-import { agent, sampleConfig } from './sample-config.ts';
+import { agent, NO_LIMITS, sampleConfig } from './sample-config.ts';
 import { type Seen, sampleHooks } from './sample-hooks.ts';
 import { ToolServer } from './tool-server.ts';
 
@@ -31,7 +31,9 @@ describe('the ReAct executor', () => {
       config: sampleConfig({
         modelUrl: await model.start(),
         toolUrl: await tools.start(),
-        agents: [agent('buyer', { maxTurns: 4, hooks: [{ name: 'greet', options: {} }] })],
+        agents: [
+          agent('buyer', { limits: { ...NO_LIMITS, turns: 4 }, hooks: [{ name: 'greet', options: {} }] }),
+        ],
       }),
       hookKinds: sampleHooks(seen),
     });
@@ -261,6 +263,20 @@ describe('the ReAct executor', () => {
       retryable: false,
     });
     expect(tools.callsTo('/hang').length).toBe(1);
+  });
+
+  it('asks the session hooks anew for another person, who gets nothing of the first', async () => {
+    model.script('buyer', [{ text: 'a' }, { text: 'b' }, { text: 'c' }]);
+    for (const requester of [personId('li.wei'), personId('zhao.min'), personId('li.wei')]) {
+      const { id } = await engine.start({ agent: BUYER, session: 'shared', requester });
+      await engine.finished(id);
+    }
+    expect(seen.sessions.map(({ userId }) => userId)).toEqual(['li.wei', 'zhao.min']);
+    expect(
+      model
+        .requestsOf('buyer')
+        .map(({ messages }) => /act for (\S+)\./.exec(messages[0]?.content ?? '')?.[1]),
+    ).toEqual(['li.wei', 'zhao.min', 'li.wei']);
   });
 
   it('asks the session hooks once a session, and puts what they say into every first prompt', async () => {

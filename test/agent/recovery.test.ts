@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { LeaseLost } from '../../src/agent/run-record.ts';
+import type { RunLease, RunStore } from '../../src/agent/run-store.ts';
 import { connectPostgres } from '../../src/db/connect-postgres.ts';
 import type { Database } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
@@ -333,10 +334,15 @@ describe('a run whose process is gone', () => {
       depth: 0,
     });
 
+    async function created(runs: RunStore, id: RunId, owner: string): Promise<RunLease> {
+      const creation = await runs.create(facts(id), owner);
+      if (creation.kind !== 'created') throw new Error('the run is not new');
+      return creation.lease;
+    }
+
     it('lets only the newest holder of a run write', async () => {
       const id = newRunId();
-      const lease = await store().create(facts(id), 'one');
-      if (!lease) throw new Error('the run is not new');
+      const lease = await created(store(), id, 'one');
       const stale = store().record(lease);
       await stale.modelDelta('mine');
       const [taken, ...others] = (await store().takeOver({ owner: 'two', limit: 100, working: [] })).filter(
@@ -377,8 +383,7 @@ describe('a run whose process is gone', () => {
         },
       });
       const id = newRunId();
-      const lease = await deaf.create(facts(id), 'one');
-      if (!lease) throw new Error('the run is not new');
+      const lease = await created(deaf, id, 'one');
       await deaf.record(lease).modelDelta('mine');
       expect(await deaf.requestCancel(id)).toBe(true);
       await deaf.record(lease).finish({ status: 'cancelled', output: null, error: null });

@@ -4,6 +4,7 @@ import type {
   ConnectorToolConfig,
   PersonConfig,
   PolicyRule,
+  RunLimits,
 } from '../../src/config/config.ts';
 import { agentId, personId } from '../../src/ids.ts';
 
@@ -66,6 +67,8 @@ const person = (id: string, name: string): PersonConfig => ({
   identities: [],
 });
 
+export const NO_LIMITS: RunLimits = { turns: 8, toolCalls: null, wallTimeMs: null, tokens: null };
+
 export const agent = (id: string, changes: Partial<AgentConfig> = {}): AgentConfig => ({
   id: agentId(id),
   model: id,
@@ -76,8 +79,19 @@ export const agent = (id: string, changes: Partial<AgentConfig> = {}): AgentConf
   delegates: [],
   hooks: [],
   requireConfirmationForAll: false,
-  maxTurns: 8,
+  limits: NO_LIMITS,
   ...changes,
+});
+
+/** The configuration with other tools behind its HTTP connectors. */
+export const withTools = (
+  config: Config,
+  change: (tools: readonly ConnectorToolConfig[], connector: string) => readonly ConnectorToolConfig[],
+): Config => ({
+  ...config,
+  connectors: config.connectors.map((connector) =>
+    connector.kind === 'http' ? { ...connector, tools: change(connector.tools, connector.id) } : connector,
+  ),
 });
 
 /** Acme with one connector whose tools are gated (`pay…`) or not, each behaving as its name says. */
@@ -96,6 +110,7 @@ export const sampleConfig = (input: {
   locale: 'en-US',
   timeZone: 'UTC',
   trustProxy: [],
+  parkAfterMs: 120_000,
   apiKeys: [],
   people: [person('li.wei', '李伟'), person('zhao.min', '赵敏')],
   channels: [],

@@ -12,6 +12,7 @@ export interface ReceivedCall {
 /** A payment system on loopback with a ledger of what reached it. The path says how it behaves. */
 export class ToolServer {
   readonly calls: ReceivedCall[] = [];
+  #onNext: (atMs: number) => void = () => {};
   readonly #server: Server;
 
   constructor() {
@@ -19,6 +20,7 @@ export class ToolServer {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
+        this.#onNext(performance.now());
         const url = new URL(request.url ?? '/', 'http://loopback');
         const text = Buffer.concat(chunks).toString('utf8');
         this.calls.push({
@@ -41,6 +43,13 @@ export class ToolServer {
   stop(): Promise<unknown> {
     this.#server.closeAllConnections();
     return new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  /** When the next call arrives, by `performance.now()`. */
+  next(): Promise<number> {
+    return new Promise((resolve) => {
+      this.#onNext = resolve;
+    });
   }
 
   callsTo(path: string): readonly ReceivedCall[] {

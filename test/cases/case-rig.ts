@@ -98,7 +98,7 @@ export const script = (...turns: readonly (readonly Call[])[]): string =>
   );
 
 /** Plays the script that the run's input holds, then says so; nothing is remembered between requests. */
-function playInput(request: ModelRequest): Turn {
+export function playInput(request: ModelRequest): Turn {
   const turns = JSON.parse(
     request.messages.find(({ role }) => role === 'user')?.content ?? '[]',
   ) as WireCall[][];

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Turn } from '../agent/model-server.ts';
 import { toolResults } from '../agent/model-server.ts';
-import { agent } from '../agent/sample-config.ts';
+import { agent, NO_LIMITS } from '../agent/sample-config.ts';
 import { until } from '../support/until.ts';
 import { BUYER, type CaseRig, onlyRequest, PAYMENT, startRig } from './case-rig.ts';
 
@@ -18,7 +18,7 @@ describe('a model that misbehaves', () => {
   let rig: CaseRig;
 
   beforeAll(async () => {
-    rig = await startRig({ agents: [agent('buyer', { maxTurns: 20 })] });
+    rig = await startRig({ agents: [agent('buyer', { limits: { ...NO_LIMITS, turns: 20 } })] });
   });
   afterAll(() => rig.stop());
   beforeEach(() => {
@@ -143,18 +143,15 @@ describe('a model that misbehaves', () => {
     expect(rig.payments.calls).toEqual([]);
   });
 
-  it.each<[string, Turn[]]>([
-    ['a page in HTML', [{ body: '<html>502</html>', contentType: 'text/html' }]],
-    [
-      'HTML that claims to be JSON',
-      Array(3).fill({ body: '<html>502</html>', contentType: 'application/json' }),
-    ],
-    ['no choices', [{ raw: { choices: [] } }]],
-    ['an error behind 200', [{ raw: { error: { message: 'sk-secret-of-the-tests' } } }]],
-    ['a redirect', [{ status: 302, headers: { location: 'http://127.0.0.1:1/steal' } }]],
-    ['nothing but null', [{ raw: null }]],
-  ])('that answers with %s fails the run in words, without a secret', async (_what, turns) => {
-    const { id } = await play(...turns);
+  it.each<[string, Turn]>([
+    ['a page in HTML', { body: '<html>502</html>', contentType: 'text/html' }],
+    ['HTML that claims to be JSON', { body: '<html>502</html>', contentType: 'application/json' }],
+    ['no choices', { raw: { choices: [] } }],
+    ['an error behind 200', { raw: { error: { message: 'sk-secret-of-the-tests' } } }],
+    ['a redirect', { status: 302, headers: { location: 'http://127.0.0.1:1/steal' } }],
+    ['nothing but null', { raw: null }],
+  ])('that answers with %s each time fails the run in words, without a secret', async (_what, turn) => {
+    const { id } = await play(turn, turn, turn);
     const run = await rig.engine.finished(id);
     expect(run).toMatchObject({ status: 'failed', error: { code: 'model_failed' }, invocations: [] });
     expect(JSON.stringify(run)).not.toMatch(/secret|html/i);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { httpTool } from '../agent/sample-config.ts';
+import { httpTool, withTools } from '../agent/sample-config.ts';
 import { type CaseRig, EXECUTORS, onlyRequest, startRig } from './case-rig.ts';
 
 const TOOLS = ['reset', 'half', 'twice', 'torn', 'redirect', 'temporary', 'hang', 'huge', 'empty'].map(
@@ -11,13 +11,7 @@ describe('a payment system that misbehaves after an approval', () => {
 
   beforeAll(async () => {
     rig = await startRig({
-      change: (config) => ({
-        ...config,
-        connectors: config.connectors.map((connector) => ({
-          ...connector,
-          tools: connector.id === 'oa' ? [...connector.tools, ...TOOLS] : connector.tools,
-        })),
-      }),
+      change: (config) => withTools(config, (tools, id) => (id === 'oa' ? [...tools, ...TOOLS] : tools)),
     });
   });
   afterAll(() => rig.stop());

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import { agentId } from '../../src/ids.ts';
-import { agent } from '../agent/sample-config.ts';
+import { agent, withTools } from '../agent/sample-config.ts';
 import {
   askedAbout,
   BUYER,
@@ -26,13 +26,8 @@ describe('what was decided runs once', () => {
     rig.model.requests.length = 0;
   });
 
-  const ungated = (config: Config): Config => ({
-    ...config,
-    connectors: config.connectors.map((connector) => ({
-      ...connector,
-      tools: connector.tools.map((tool) => ({ ...tool, requiresConfirmation: false })),
-    })),
-  });
+  const ungated = (config: Config): Config =>
+    withTools(config, (tools) => tools.map((tool) => ({ ...tool, requiresConfirmation: false })));
 
   it.each(EXECUTORS)(
     '028: the free neighbour of an approved call runs once, too ($executor)',

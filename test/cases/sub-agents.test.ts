@@ -156,10 +156,18 @@ describe('the gate of a delegate', () => {
     expect(JSON.stringify(rig.model.requestsOf('mirror').map(toolResults))).toContain('at most 4 deep');
   });
 
-  it('an agent that works by plan cannot be called without one', async () => {
-    const { id } = await rig.engine.start({ agent: BUYER, input: script([delegate('anything', 'planner')]) });
-    expect((await rig.engine.finished(id)).invocations).toMatchObject([
-      { status: 'failed', error: { code: 'invalid_plan' } },
-    ]);
+  it('an agent that works by plan makes one when it is called, and nothing in it runs unapproved', async () => {
+    const plan = { nodes: [{ id: 'pay', tool: 'oa__pay', args: { payee: 'Acme Ltd', amount: '10.00' } }] };
+    const planned = script([{ tool: 'propose_plan', args: plan }]);
+    const { id } = await rig.engine.start({ agent: BUYER, input: script([delegate(planned, 'planner')]) });
+    const child = await until(async () => (await rig.engine.engine.runs.get(id))?.childRuns[0] ?? null);
+    const [request] = await rig.engine.asked(child);
+    if (!request) throw new Error('nobody was asked');
+    await rig.engine.decide(request.id, 'reject');
+    expect(await rig.engine.finished(child)).toMatchObject({
+      status: 'failed',
+      error: { code: 'node_blocked' },
+    });
+    expect((await rig.engine.finished(id)).invocations).toMatchObject([{ status: 'failed' }]);
   });
 });

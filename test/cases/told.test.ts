@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ERRORS } from '../../src/errors.ts';
 import { toolNode } from '../agent/engine-fixture.ts';
-import { agent } from '../agent/sample-config.ts';
+import { agent, NO_LIMITS } from '../agent/sample-config.ts';
 import { until } from '../support/until.ts';
 import {
   askedAbout,
@@ -20,7 +20,7 @@ describe('what comes back for a call that did not run', () => {
   let rig: CaseRig;
 
   beforeAll(async () => {
-    rig = await startRig({ agents: [agent('buyer', { maxTurns: 12 })] });
+    rig = await startRig({ agents: [agent('buyer', { limits: { ...NO_LIMITS, turns: 12 } })] });
   });
   afterAll(() => rig.stop());
   beforeEach(() => {

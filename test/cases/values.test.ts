@@ -4,7 +4,7 @@ import { resultTruncate } from '../../hooks/result-truncate.ts';
 import { rowsOf } from '../../src/db/rows-of.ts';
 import { agentId } from '../../src/ids.ts';
 import type { JsonObject } from '../../src/json.ts';
-import { agent, httpTool } from '../agent/sample-config.ts';
+import { agent, httpTool, withTools } from '../agent/sample-config.ts';
 import { BUYER, type CaseRig, EXECUTORS, onlyRequest, script, startRig, vote } from './case-rig.ts';
 
 const OPEN = 'oa__open';
@@ -19,22 +19,18 @@ describe('a value arrives as it was sent', () => {
         agent('reader', { hooks: [{ name: 'result-truncate', options: { limit: 100 } }] }),
       ],
       hookKinds: [resultTruncate],
-      change: (config) => ({
-        ...config,
-        connectors: config.connectors.map((connector) => ({
-          ...connector,
-          tools:
-            connector.id === 'oa'
-              ? [
-                  ...connector.tools,
-                  httpTool({ name: 'open', path: '/payments', requiresConfirmation: true }),
-                  httpTool({ name: 'prototype', path: '/prototype' }),
-                  httpTool({ name: 'deep', path: '/deep' }),
-                  httpTool({ name: 'impostor', path: '/impostor' }),
-                ]
-              : connector.tools,
-        })),
-      }),
+      change: (config) =>
+        withTools(config, (tools, id) =>
+          id === 'oa'
+            ? [
+                ...tools,
+                httpTool({ name: 'open', path: '/payments', requiresConfirmation: true }),
+                httpTool({ name: 'prototype', path: '/prototype' }),
+                httpTool({ name: 'deep', path: '/deep' }),
+                httpTool({ name: 'impostor', path: '/impostor' }),
+              ]
+            : tools,
+        ),
     });
   });
   afterAll(() => rig.stop());

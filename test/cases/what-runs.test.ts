@@ -7,7 +7,7 @@ import { PreToolUseHook } from '../../src/hook/hook.ts';
 import type { HookContext } from '../../src/hook/hook-context.ts';
 import type { PreToolUseResult } from '../../src/hook/hook-results.ts';
 import type { JsonObject } from '../../src/json.ts';
-import { agent } from '../agent/sample-config.ts';
+import { agent, withTools } from '../agent/sample-config.ts';
 import { BUYER, type CaseRig, EXECUTORS, onlyRequest, pay, startRig, vote } from './case-rig.ts';
 
 /** Everything the next hook of the tests is told to do. */
@@ -126,20 +126,12 @@ describe('what was approved is what runs', () => {
     expect(rig.payments.calls).toEqual([]);
   });
 
-  const elsewhere = (config: Config): Config => ({
-    ...config,
-    connectors: config.connectors.map((connector) => ({
-      ...connector,
-      tools: connector.tools.map((tool) => (tool.name === 'pay' ? { ...tool, path: '/log' } : tool)),
-    })),
-  });
-  const without = (config: Config): Config => ({
-    ...config,
-    connectors: config.connectors.map((connector) => ({
-      ...connector,
-      tools: connector.tools.filter(({ name }) => name !== 'pay'),
-    })),
-  });
+  const elsewhere = (config: Config): Config =>
+    withTools(config, (tools) =>
+      tools.map((tool) => (tool.name === 'pay' ? { ...tool, path: '/log' } : tool)),
+    );
+  const without = (config: Config): Config =>
+    withTools(config, (tools) => tools.filter(({ name }) => name !== 'pay'));
   const leftWithoutApprover = (config: Config): Config => ({
     ...config,
     people: config.people.map((person) => ({ ...person, active: person.id !== 'li.wei' })),

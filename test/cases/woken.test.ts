@@ -21,6 +21,7 @@ import {
 const mute = (database: Database): Database => ({
   kind: database.kind,
   connection: database.connection,
+  prepared: database.prepared,
   transaction: (work) => database.transaction(work),
   close: () => database.close(),
   notifier: {

@@ -2,14 +2,17 @@ import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Card } from '../../src/channel/card.ts';
 import type { Channel, ChannelAnswer, InboundRequest, OutgoingDelivery } from '../../src/channel/channel.ts';
+import type { InboundHandler } from '../../src/channel/inbound-connection.ts';
 import {
   type CallbackReply,
   type ChannelActor,
+  type InboundEvent,
   SETTLE_ACTIONS,
   type TapAction,
   type TapEvent,
 } from '../../src/channel/inbound-event.ts';
 import { type DeliveryId, newDeliveryId } from '../../src/ids.ts';
+import { until } from '../support/until.ts';
 import type { ManualClock } from './manual-clock.ts';
 import { closedCard, coolingCard, decideActions, sampleCard, unknownCard } from './sample-card.ts';
 
@@ -20,14 +23,12 @@ export interface ChannelRig {
   readonly clock: ManualClock;
   /** The ids by which a tap of this rig's person must be known. */
   readonly personIds: Readonly<Record<string, string>>;
-  /** Names of the headers that prove a callback. */
-  readonly proofHeaders: readonly string[];
-  /** The callback of a tap on the message's button for `action`, signed now, not delivered. */
-  tap(tap: RigTap): Promise<InboundRequest>;
+  /** The callback of a tap on the message's button for `action`. */
+  tap(tap: RigTap): Promise<RigCallback>;
   /** The callback by which a reason reaches us, after whatever the platform does to ask for it. */
-  tapWithReason(tap: RigTap & { readonly reason: string }): Promise<InboundRequest>;
-  /** The same tap under another app's secret. */
-  tapOfAnotherApp(tap: RigTap): Promise<InboundRequest>;
+  tapWithReason(tap: RigTap & { readonly reason: string }): Promise<RigCallback>;
+  /** By what way callbacks come in; each way has its own part of the contract. */
+  readonly wayIn: RigWebhook | RigConnection;
   /** What the person who tapped is told, wherever the platform shows it. */
   told(event: TapEvent, answer: ChannelAnswer): Promise<readonly string[]>;
   /** The messages in the chat, oldest first, as people see them now. */
@@ -50,6 +51,80 @@ export interface ChannelRig {
   stop(): Promise<void>;
 }
 
+/** A callback that may come in any number of times; what the channel makes of it. */
+export interface RigCallback {
+  arrive(): Promise<TapEvent>;
+}
+
+/** The platform calls us, and proves by its headers that it is the platform. */
+export interface RigWebhook {
+  readonly kind: 'webhook';
+  /** Names of the headers that prove a callback. */
+  readonly proofHeaders: readonly string[];
+  /** A tap's callback, signed now, not delivered. */
+  request(tap: RigTap): Promise<InboundRequest>;
+  /** The same tap under another app's secret. */
+  requestOfAnotherApp(tap: RigTap): Promise<InboundRequest>;
+}
+
+/** We connect to the platform, which proves that we are we; what comes in needs no proof of its own. */
+export interface RigConnection {
+  readonly kind: 'connection';
+  /** Something bad happens to the connections that stand, or to the next ones. */
+  readonly faults: Readonly<Record<string, () => void>>;
+  /** A tap as a person makes it, with the answer of the core's stand-in; what the person's client shows. */
+  press(tap: RigTap): Promise<'answered' | 'error'>;
+  /** From now on the core answers a tap only when the returned function is called. */
+  holdAnswers(): () => void;
+  /** How many events the core was handed. */
+  received(): number;
+}
+
+/** The parts of a rig that connects: events as the core is handed them. */
+export function captureEvents() {
+  const events: InboundEvent[] = [];
+  let gate: Promise<void> = Promise.resolve();
+  const handler: InboundHandler = {
+    async handle(event) {
+      events.push(event);
+      await gate;
+      return { answer: { status: 200, contentType: 'application/json', body: '{}' } };
+    },
+    async refuse() {},
+  };
+  return {
+    handler,
+    events,
+    holdAnswers() {
+      let release = () => {};
+      gate = new Promise((resolve) => {
+        release = resolve;
+      });
+      return () => release();
+    },
+    /** The tap that `deliver` brings in; one that came before and is known again is the same one. */
+    async tapFrom(deliver: () => Promise<unknown>): Promise<TapEvent> {
+      const before = events.length;
+      await deliver();
+      const event = events[before] ?? events.at(-1);
+      if (event?.type !== 'tap') throw new Error(`not a tap: ${JSON.stringify(event)}`);
+      return event;
+    },
+  };
+}
+
+/** A callback over HTTP, as the channel reads it. */
+export function httpCallback(channel: Channel, request: InboundRequest): RigCallback {
+  return {
+    async arrive() {
+      const result = await channel.receive(request);
+      if (result.kind !== 'event' || result.event.type !== 'tap')
+        throw new Error(`not a tap: ${JSON.stringify(result)}`);
+      return result.event;
+    },
+  };
+}
+
 export interface RigTap {
   readonly messageId: string;
   readonly action: TapAction;
@@ -68,6 +143,9 @@ export type SendFault = 'rate-limited' | 'refused' | 'cut-after-accepting' | 'se
 /** What every channel promises, run against the real channel and its platform's stand-in. */
 export function channelContract(input: {
   readonly name: string;
+  readonly wayIn: ChannelRig['wayIn']['kind'];
+  /** Names of `RigConnection.faults`; none for webhooks. */
+  readonly faults?: readonly string[];
   readonly start: () => Promise<ChannelRig>;
 }): void {
   describe(`the channel contract, kept by ${input.name}`, () => {
@@ -101,12 +179,7 @@ export function channelContract(input: {
       return rig.shown()[0] as ShownMessage;
     };
 
-    const tapIn = async (request: InboundRequest): Promise<TapEvent> => {
-      const result = await rig.channel.receive(request);
-      if (result.kind !== 'event' || result.event.type !== 'tap')
-        throw new Error(`not a tap: ${JSON.stringify(result)}`);
-      return result.event;
-    };
+    const tapIn = (callback: RigCallback): Promise<TapEvent> => callback.arrive();
 
     const isRefused = async (request: InboundRequest): Promise<boolean> =>
       (await rig.channel.receive(request)).kind === 'refused';
@@ -286,10 +359,10 @@ export function channelContract(input: {
 
       it('is the same event however often its bytes arrive', async () => {
         const { messageId } = await sendCard();
-        const request = await rig.tap({ messageId, action: 'approve' });
-        const first = await tapIn(request);
+        const callback = await rig.tap({ messageId, action: 'approve' });
+        const first = await tapIn(callback);
         for (let round = 0; round < 5; round += 1)
-          expect({ ...(await tapIn(request)), handle: null }).toEqual({ ...first, handle: null });
+          expect({ ...(await tapIn(callback)), handle: null }).toEqual({ ...first, handle: null });
       });
 
       it('is answered with HTTP 200, and the person is told in their language', async () => {
@@ -303,16 +376,20 @@ export function channelContract(input: {
       });
     });
 
-    describe('a callback whose proof is not right', () => {
+    describe.runIf(input.wayIn === 'webhook')('a callback whose proof is not right', () => {
+      const webhook = (): RigWebhook => {
+        if (rig.wayIn.kind !== 'webhook') throw new Error('this rig is not called over HTTP');
+        return rig.wayIn;
+      };
       const genuine = async () => {
         const { messageId } = await sendCard();
-        return rig.tap({ messageId, action: 'approve' });
+        return webhook().request({ messageId, action: 'approve' });
       };
 
       it('is refused with a proof header missing, empty, doubled or spelt twice', async () => {
         const request = await genuine();
         expect(await isRefused(request)).toBe(false);
-        for (const name of rig.proofHeaders) {
+        for (const name of webhook().proofHeaders) {
           const value = String(request.headers[name]);
           const { [name]: _, ...without } = request.headers;
           const bent: readonly InboundRequest['headers'][] = [
@@ -328,7 +405,8 @@ export function channelContract(input: {
 
       it('is refused under another app’s secret', async () => {
         const { messageId } = await sendCard();
-        expect(await isRefused(await rig.tapOfAnotherApp({ messageId, action: 'approve' }))).toBe(true);
+        const forged = await webhook().requestOfAnotherApp({ messageId, action: 'approve' });
+        expect(await isRefused(forged)).toBe(true);
       });
 
       it.each([
@@ -366,6 +444,102 @@ export function channelContract(input: {
         const seconds = Math.floor(rig.clock.now() / 1000).toString();
         expect(await isRefused(slackCallback(seconds))).toBe(true);
         expect(await isRefused(feishuCallback(seconds))).toBe(true);
+      });
+    });
+
+    describe.runIf(input.wayIn === 'connection')('a connection of its own', () => {
+      const connected = () => {
+        const { connection } = rig.channel;
+        if (rig.wayIn.kind !== 'connection' || connection === undefined)
+          throw new Error('this rig does not connect');
+        return { ...rig.wayIn, connection };
+      };
+      const whileTimePasses = async <Value>(work: Promise<Value>): Promise<Value> => {
+        let settled = false;
+        const done = work.finally(() => {
+          settled = true;
+        });
+        await until(() => {
+          if (!settled) rig.clock.advance(50);
+          return settled;
+        });
+        return done;
+      };
+      /** Lets the back-off pass until every connection stands again. */
+      const recovered = async () => {
+        const { connection } = connected();
+        await until(
+          () => {
+            rig.clock.advance(50);
+            const { open, wanted } = connection.status();
+            return open === wanted;
+          },
+          { deadlineMs: 30_000, what: 'every connection stands again' },
+        );
+      };
+      /** A tap on a fresh card gets through and is answered. */
+      const expectTapsToArrive = async () => {
+        const { messageId } = await sendCard();
+        // The platform may still think that a dead connection stands, and lose a tap or two to it.
+        await until(
+          async () =>
+            (await whileTimePasses(connected().press({ messageId, action: 'approve' }))) === 'answered',
+        );
+      };
+
+      it('stands twice at least, and says so', () => {
+        const { connection } = connected();
+        const { open, wanted, detail } = connection.status();
+        expect(wanted).toBeGreaterThanOrEqual(2);
+        expect(open).toBe(wanted);
+        expect(rig.channel.health()).toMatchObject({ detail: expect.stringContaining(detail) });
+      });
+
+      it('takes no callback over HTTP', async () => {
+        for (const [, body] of STRANGE_BODIES) expect(await isRefused({ headers: {}, body })).toBe(true);
+      });
+
+      it.each(input.faults ?? [])('comes back after: %s', async (fault) => {
+        const { connection, faults } = connected();
+        faults[fault]?.();
+        await until(
+          () => {
+            rig.clock.advance(50);
+            const { open, wanted, reconnects } = connection.status();
+            return open < wanted || reconnects > 0;
+          },
+          { deadlineMs: 30_000, what: 'the fault is noticed' },
+        );
+        await recovered();
+        await expectTapsToArrive();
+      });
+
+      it('is not ready while it has none, and is again afterwards', async () => {
+        const { faults } = connected();
+        await until(() => rig.channel.health().ready);
+        faults['the platform lets nobody in for a while']?.();
+        await until(() => {
+          rig.clock.advance(50);
+          return !rig.channel.health().ready;
+        });
+        await recovered();
+        expect(rig.channel.health().ready).toBe(true);
+      });
+
+      it('answers what is under way before it closes, and takes nothing afterwards', async () => {
+        const { holdAnswers, press, received, connection } = connected();
+        const { messageId } = await sendCard();
+        const before = received();
+        const release = holdAnswers();
+        const pressed = press({ messageId, action: 'approve' });
+        // On its way to the core.
+        await until(() => received() > before);
+        const stopped = rig.channel.stop();
+        release();
+        expect(await pressed).toBe('answered');
+        await whileTimePasses(stopped);
+        expect(connection.status().open).toBe(0);
+        expect(await press({ messageId, action: 'approve' })).toBe('error');
       });
     });
 

@@ -13,9 +13,11 @@ import { payerConfig } from './payer-config.ts';
 export interface KillPoint {
   /** All of these are in one thing it says; that is held back, unless `letPass`, or another moment is named. */
   readonly says: readonly string[];
-  /** Not there, but when the same connection says `commit`, or is told that it was committed. */
-  readonly heldAt?: 'commit' | 'commit answered';
+  /** Not there, but when the same connection is answered, says `commit`, or is told that it was committed. */
+  readonly heldAt?: 'answered' | 'commit' | 'commit answered';
   readonly letPass?: boolean;
+  /** As many connections have to reach it; one unless said otherwise. */
+  readonly times?: number;
 }
 
 /** One service process after another on one database, each killed at a chosen point; all else lives on. */
@@ -69,14 +71,23 @@ export class Victim {
   }
 
   /** Starts the next process. */
-  async begin(): Promise<void> {
-    this.#service = await startServiceProcess(this.#yaml);
+  async begin({ parkAfter }: { readonly parkAfter?: string } = {}): Promise<void> {
+    const parking = parkAfter === undefined ? '' : `parkAfter: ${parkAfter}\n`;
+    this.#service = await startServiceProcess(this.#yaml + parking);
     this.platforms.serviceUrl = this.#service.url;
   }
 
-  /** Does something, waits until the service reaches the point (or the promise is kept), and kills it there. */
-  async killAt(point: KillPoint | Promise<unknown>, trigger: () => Promise<unknown>): Promise<void> {
-    const reached = point instanceof Promise ? point : this.#watch.next(point);
+  /** When the service stands at this point, in whatever happens from now on. */
+  reached(point: KillPoint): Promise<void> {
+    return this.#watch.next([point]);
+  }
+
+  /** Does something, waits until the service reaches the points (or the promise is kept), and kills it there. */
+  async killAt(
+    point: KillPoint | readonly KillPoint[] | Promise<unknown>,
+    trigger: () => Promise<unknown>,
+  ): Promise<void> {
+    const reached = point instanceof Promise ? point : this.#watch.next([point].flat());
     // Whoever asked hears nothing more: its connection breaks.
     const triggered = trigger().catch(() => {});
     const given = JSON.stringify(point instanceof Promise ? 'a promise' : point);
@@ -120,42 +131,63 @@ export class Victim {
   }
 }
 
-/** Waits for one kill point at a time. */
+/** Waits for the points of one kill at a time. */
 class Watch {
-  #point: KillPoint | null = null;
+  readonly #points = new Map<KillPoint, { left: number; readonly marked: Set<ProxiedConnection> }>();
   #reached: () => void = () => {};
-  readonly #marked = new Set<ProxiedConnection>();
+  readonly #prepared = new PreparedTexts();
 
-  next(point: KillPoint): Promise<void> {
-    this.#point = point;
-    this.#marked.clear();
+  next(points: readonly KillPoint[]): Promise<void> {
+    this.#points.clear();
+    for (const point of points) this.#points.set(point, { left: point.times ?? 1, marked: new Set() });
     return new Promise((resolve) => {
       this.#reached = resolve;
     });
   }
 
-  sent(text: string, connection: ProxiedConnection): void {
-    const point = this.#point;
-    if (point === null) return;
-    if (point.says.every((words) => text.includes(words))) {
-      if (point.heldAt === undefined) this.#hit(point, connection);
-      else this.#marked.add(connection);
-    }
-    if (point.heldAt === 'commit' && this.#marked.has(connection) && /commit\0/i.test(text)) {
-      this.#hit(point, connection);
+  sent(chunk: string, connection: ProxiedConnection): void {
+    const text = this.#prepared.spelledOut(chunk);
+    for (const [point, { marked }] of this.#points) {
+      if (point.says.every((words) => text.includes(words))) {
+        if (point.heldAt === undefined) this.#hit(point, connection);
+        else marked.add(connection);
+      }
+      if (point.heldAt === 'commit' && marked.has(connection) && /commit\0/i.test(text)) {
+        this.#hit(point, connection);
+      }
     }
   }
 
   answered(text: string, connection: ProxiedConnection): void {
-    const point = this.#point;
-    if (point?.heldAt === 'commit answered' && this.#marked.has(connection) && text.includes('COMMIT')) {
-      this.#hit(point, connection);
+    for (const [point, { marked }] of this.#points) {
+      const over =
+        point.heldAt === 'answered' || (point.heldAt === 'commit answered' && text.includes('COMMIT'));
+      if (over && marked.has(connection)) this.#hit(point, connection);
     }
   }
 
   #hit(point: KillPoint, connection: ProxiedConnection): void {
-    this.#point = null;
+    const state = this.#points.get(point);
+    if (state === undefined) return;
+    state.marked.delete(connection);
     if (!point.letPass) connection.stall();
-    this.#reached();
+    state.left -= 1;
+    if (state.left > 0) return;
+    this.#points.delete(point);
+    if (this.#points.size === 0) this.#reached();
+  }
+}
+
+/** A statement is sent in words once a connection, and by its name from then on. */
+class PreparedTexts {
+  readonly #byName = new Map<string, string>();
+
+  spelledOut(chunk: string): string {
+    for (const [, name = '', text = ''] of chunk.matchAll(/P[\s\S]{4}(\w+)\0([^\0]+)\0/g))
+      this.#byName.set(name, text);
+    const bound = [...chunk.matchAll(/B[\s\S]{4}\0(\w+)\0/g)].map(
+      ([, name = '']) => this.#byName.get(name) ?? '',
+    );
+    return [chunk, ...bound].join('\n');
   }
 }

@@ -78,10 +78,7 @@ describe('the sample configuration', () => {
     });
     expect(faulty).toMatchObject({
       kind: 'faulty',
-      faults: [
-        { path: 'channels[0].mode', message: expect.stringContaining('not available in this version') },
-        { path: 'channels[1].mode', message: expect.stringContaining('not available in this version') },
-      ],
+      faults: [{ path: 'channels[1].appToken', message: expect.stringContaining('SLACK_APP_TOKEN') }],
     });
   });
 
@@ -97,6 +94,7 @@ describe('the sample configuration', () => {
       locale: 'zh-CN',
       timeZone: 'Asia/Shanghai',
       trustProxy: [],
+      parkAfterMs: 120_000,
       externalTools: ['bank__*'],
       models: { main: { baseUrl: 'http://127.0.0.1:9/v1', model: 'a-model' } },
     });
@@ -117,7 +115,7 @@ describe('the sample configuration', () => {
       id: 'procurement',
       model: 'main',
       owner: 'zhao.min',
-      maxTurns: 20,
+      limits: { turns: 20, toolCalls: null, wallTimeMs: null, tokens: null },
     });
     expect(config.connectors[0]).toMatchObject({
       headers: { authorization: 'Bearer oa-token' },
@@ -163,13 +161,55 @@ describe('the sample configuration', () => {
     expect(ask({ amount: '500', currency: 'USD' })).toMatchObject({ kind: 'failed', argument: 'currency' });
   });
 
-  it('cannot start with its MCP connector yet, and says so', () => {
-    const text = sampleWith(['  # - { id: files,', '  - { id: files,']);
-    expect(faultsOf(text)).toEqual([
-      'connectors[1].kind mcp is not available in this version: it is not built yet',
+  it('has a server that lists its own tools, which patterns may speak of before it has', () => {
+    expect(config.connectors[1]).toEqual({
+      id: 'files',
+      kind: 'mcp',
+      server: {
+        transport: 'stdio',
+        command: ['npx', '-y', '@modelcontextprotocol/server-filesystem', '/srv/files'],
+        env: {},
+        cwd: null,
+      },
+      requiresConfirmation: ['write_file'],
+      tools: [],
+    });
+    expect(faultsOf(sampleWith(['tools: ["oa__*"]', 'tools: ["oa__*", "files__read_*"]']))).toEqual([]);
+  });
+
+  it.each([
+    [
+      'id: files, kind: mcp',
+      'id: files, kind: mcp, url: "http://127.0.0.1:9/mcp"',
+      /command.* is not a known key/,
+    ],
+    ['command: [npx,', 'command: [], env: [npx,', /connectors\[1\]/],
+    [
+      'requiresConfirmation: [write_file]',
+      'requiresConfirmed: [write_file]',
+      /did you mean requiresConfirmation/,
+    ],
+    ['requiresConfirmation: [write_file]', 'tools: [{ name: "*", timeout: 3d }]', /timeout .*at most 1h/],
+    ['requiresConfirmation: [write_file]', 'headers: { a: b }', /headers is not a known key/],
+  ])('refuses a server that is written wrongly: %s → %s', (before, after, fault) => {
+    const place = sampleText.indexOf('  - { id: files');
+    const text = sampleText.slice(0, place) + sampleText.slice(place).replace(before, after);
+    expect(faultsOf(text).join('\n')).toMatch(fault);
+  });
+
+  it('reaches a server over HTTP where it has a url', () => {
+    const text = sampleWith([
+      'command: [npx, -y, "@modelcontextprotocol/server-filesystem", /srv/files]',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own placeholder.
+      'url: "https://tools.acme.example/mcp", headers: { authorization: "Bearer ${OA_TOKEN}" }',
     ]);
-    // Policies about its tools are not reported on top of that.
-    expect(faultsOf(text.replace('"bank__*"]\n    when', '"files__*"]\n    when'))).toHaveLength(1);
+    expect(loaded(text).config.connectors[1]).toMatchObject({
+      server: {
+        transport: 'http',
+        url: 'https://tools.acme.example/mcp',
+        headers: { authorization: 'Bearer oa-token' },
+      },
+    });
   });
 
   it('keeps its revision when a secret changes, and changes it when a rule does', () => {

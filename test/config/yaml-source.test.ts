@@ -51,10 +51,10 @@ describe('the environment', () => {
   });
 
   it('may hold numbers and flags where these are wanted', () => {
-    const text = `${minimal}listen: { port: "\${PORT}" }\nagents: [{ id: a, maxTurns: "\${PORT:-5}", requireConfirmationForAll: "\${FLAG:-false}" }]`;
+    const text = `${minimal}listen: { port: "\${PORT}" }\nagents: [{ id: a, limits: { turns: "\${PORT:-5}" }, requireConfirmationForAll: "\${FLAG:-false}" }]`;
     const { config } = loaded(text, { PORT: '90' });
     expect(config.listen.port).toBe(90);
-    expect(config.agents[0]).toMatchObject({ maxTurns: 90, requireConfirmationForAll: false });
+    expect(config.agents[0]).toMatchObject({ limits: { turns: 90 }, requireConfirmationForAll: false });
     expect(faultsOf(text, { PORT: '0x10' })).toContain('listen.port has to be a number');
     expect(faultsOf(text, { FLAG: 'yes', PORT: '1' })).toContain(
       'agents[0].requireConfirmationForAll has to be true or false',

@@ -233,29 +233,21 @@ describe('a faulty configuration', () => {
       ],
     ]));
 
-  it('says of what is not built yet that it is not', () =>
+  it('refuses a mode without what it connects with', () =>
     faults([
       [
-        'an MCP connector',
-        (c) => {
-          (c.connectors as Entry[]).push({ id: 'files', kind: 'mcp', command: ['npx'] });
-        },
-        /connectors\[2\]/,
-      ],
-      [
-        'socket mode',
+        'socket mode without an app token',
         (c) => {
           entry(c, 'channels', 'pay-slack').mode = 'socket';
         },
-        /channels\[1\]\.mode/,
-        /not (available|built|in this version)/i,
+        /channels\[1\]\.appToken/,
       ],
       [
-        'long connection',
+        'a long connection for an app id of another shape',
         (c) => {
-          entry(c, 'channels', 'pay-feishu').mode = 'long-connection';
+          Object.assign(entry(c, 'channels', 'pay-feishu'), { mode: 'long-connection', appId: 'cli_x' });
         },
-        /channels\[0\]\.mode/,
+        /channels\[0\]\.appId/,
       ],
     ]));
 
@@ -312,6 +304,8 @@ describe('the command', () => {
       .replace('https://slack.com/api/', peers.slack.apiUrl)
       .replace('https://open.feishu.cn', peers.feishu.domain)
       .replace('port: 8787', 'port: 0')
+      // A server that is gone at once keeps nothing from starting.
+      .replace('command: [npx,', 'command: ["false",')
       .replace('dataDir: .countersign', `dataDir: ${join(folder, 'sample')}`);
     const file = join(folder, 'sample.yaml');
     await writeFile(file, text);
@@ -338,6 +332,10 @@ describe('the command', () => {
       'sample-procurement-key',
     );
     expect(asked.body.confirmation).toMatchObject({ policy: { id: 'large-payment', quorum: 2 } });
+    expect(await gate.call('GET', '/readyz')).toMatchObject({
+      status: 200,
+      body: { checks: expect.arrayContaining([expect.objectContaining({ name: 'connector files' })]) },
+    });
     expect(await gate.end()).toBe(0);
   });
 });

@@ -49,7 +49,12 @@ export const runs = pgTable('runs', {
   cancelRequestedAt: time('cancel_requested_at'),
   faults: integer('faults').notNull().default(0),
   leaseOwner: text('lease_owner'),
+  parkedAt: time('parked_at'),
+  wokenAt: time('woken_at'),
   fencingToken: bigint('fencing_token', { mode: 'number' }).notNull().default(0),
+  /** Kept by a trigger of the table. */
+  waitedMs: bigint('waited_ms', { mode: 'number' }).notNull().default(0),
+  waitingSince: time('waiting_since'),
   createdAt: time('created_at').notNull(),
   finishedAt: time('finished_at'),
 });
@@ -84,6 +89,7 @@ export const invocations = pgTable('invocations', {
   errorMessage: text('error_message'),
   sideEffects: jsonb('side_effects').$type<readonly SideEffect[]>().notNull(),
   createdAt: time('created_at').notNull(),
+  decidedAt: time('decided_at'),
   executingAt: time('executing_at'),
   finishedAt: time('finished_at'),
 });
@@ -105,11 +111,13 @@ export const sessions = pgTable(
   {
     agent: text('agent').$type<AgentId>().notNull(),
     session: text('session').notNull(),
+    /** Empty: no person. */
+    person: text('person').$type<PersonId | ''>().notNull(),
     context: jsonb('context').$type<readonly string[]>(),
     askedByRun: uuid('asked_by_run').$type<RunId>().notNull(),
     askingUntil: time('asking_until').notNull(),
   },
-  (table) => [primaryKey({ name: 'sessions_pk', columns: [table.agent, table.session] })],
+  (table) => [primaryKey({ name: 'sessions_pk', columns: [table.agent, table.session, table.person] })],
 );
 
 export type RunRow = typeof runs.$inferSelect;

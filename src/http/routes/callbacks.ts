@@ -1,33 +1,20 @@
 import { finished } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { z } from 'zod';
 import { type AuditRecorder, SYSTEM_ACTOR } from '../../audit/audit-event.ts';
-import type { Notice } from '../../channel/card.ts';
-import type { Channel, ChannelAnswer, HttpAnswer, InboundResult } from '../../channel/channel.ts';
-import type { TapEvent } from '../../channel/inbound-event.ts';
+import type { Channel, HttpAnswer, InboundResult } from '../../channel/channel.ts';
+import type { InboundEvent } from '../../channel/inbound-event.ts';
+import { answerEvent } from '../../confirmation/answer-event.ts';
 import type { TapHandler } from '../../confirmation/handle-tap.ts';
 import { CountersignError } from '../../errors.ts';
 import { type ChannelId, channelId } from '../../ids.ts';
+import { callbackResults } from '../callback-results.ts';
 import type { FailedProofs } from '../failed-proofs.ts';
 import type { HttpApp } from '../http-app.ts';
 import { MAX_BODY_BYTES } from '../json-body.ts';
 import { loggedFault } from '../logged-fault.ts';
 import { RefusalRecord } from '../refusal-record.ts';
-
-const NOTHING_TO_SAY: HttpAnswer = {
-  status: 200,
-  contentType: 'application/json; charset=utf-8',
-  body: '{}',
-};
-
-const NOT_RECORDED: Notice = {
-  level: 'error',
-  text: {
-    'zh-CN': '没有记录下来，请求没有变化，请稍后再试。',
-    'en-US': 'This was not recorded and nothing has changed. Please try again in a moment.',
-  },
-};
 
 export interface CallbackPorts {
   readonly channels: ReadonlyMap<ChannelId, Channel>;
@@ -51,12 +38,7 @@ export function callbackRoute(app: HttpApp, ports: CallbackPorts): void {
     { parseAs: 'buffer', bodyLimit: MAX_BODY_BYTES },
     async (_request: FastifyRequest, body: Buffer) => body,
   );
-  const results = new Counter({
-    name: 'countersign_callbacks_total',
-    help: 'Callbacks of the chat platforms, by channel and what they were.',
-    labelNames: ['channel', 'result'],
-    registers: [ports.metrics],
-  });
+  const results = callbackResults(ports.metrics);
   const refusals = new RefusalRecord(ports.auditRecorder);
   const followUps = new FollowUps();
   app.addHook('onClose', () => followUps.settled());
@@ -77,7 +59,9 @@ export function callbackRoute(app: HttpApp, ports: CallbackPorts): void {
     },
     async (request, reply) => {
       const channel = ports.channels.get(channelId(request.params.channelId));
-      if (!channel) throw new CountersignError('not_found', 'There is no channel with this id.');
+      // A channel that connects to its platform by itself has no callback address.
+      if (!channel || channel.connection)
+        throw new CountersignError('not_found', 'There is no channel with this id that takes callbacks.');
       const result = await receive(channel, request);
       results.inc({ channel: channel.id, result: result.kind });
       switch (result.kind) {
@@ -86,8 +70,17 @@ export function callbackRoute(app: HttpApp, ports: CallbackPorts): void {
         case 'answered':
           return send(reply, result.answer);
         case 'event': {
-          if (result.event.type === 'unsupported') return send(reply, NOTHING_TO_SAY);
-          const { answer, afterwards } = await answerTap(request, channel, result.event, ports.tap);
+          const { event } = result;
+          const { answer, afterwards } = await answerEvent({
+            channel,
+            event,
+            tap: ports.tap,
+            onFault: (error) =>
+              request.log.error(
+                { fault: loggedFault(error), channel: channel.id, eventId: eventIdOf(event) },
+                'a verified tap failed',
+              ),
+          });
           if (afterwards) followUps.startAfter(request, reply, afterwards);
           return send(reply, answer);
         }
@@ -135,37 +128,7 @@ async function refuse(
   return reply.code(401).send();
 }
 
-/** The person who tapped is always told something, and never that it was recorded where it was not. */
-async function answerTap(
-  request: FastifyRequest,
-  channel: Channel,
-  event: TapEvent,
-  tap: TapHandler,
-): Promise<ChannelAnswer> {
-  const fault = (error: unknown) =>
-    request.log.error(
-      { fault: loggedFault(error), channel: channel.id, eventId: event.eventId },
-      'a verified tap failed',
-    );
-  try {
-    const reply = await tap.handle(channel, event);
-    try {
-      return channel.reply(event, reply);
-    } catch (error) {
-      // It is committed; the card will say what became of it.
-      fault(error);
-      return { answer: NOTHING_TO_SAY };
-    }
-  } catch (error) {
-    fault(error);
-  }
-  try {
-    return channel.reply(event, { kind: 'notice', notice: NOT_RECORDED });
-  } catch (error) {
-    fault(error);
-    return { answer: NOTHING_TO_SAY };
-  }
-}
+const eventIdOf = (event: InboundEvent): string | null => (event.type === 'tap' ? event.eventId : null);
 
 const send = (reply: FastifyReply, { status, contentType, body }: HttpAnswer): FastifyReply =>
   reply.code(status).header('content-type', contentType).send(body);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { planBody, planNodes } from '../../agent/plan-body.ts';
 import type { RunService, StartRun } from '../../agent/run-service.ts';
 import type { PersonDirectory } from '../../confirmation/person-directory.ts';
 import { CountersignError } from '../../errors.ts';
@@ -8,7 +9,6 @@ import { principalOf } from '../authentication.ts';
 import type { HttpApp } from '../http-app.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { notFound } from '../outcome-errors.ts';
-import { planBody, planNodes } from '../plan-body.ts';
 import type { Principal } from '../principal.ts';
 import { checkedAgent, checkedRequester } from '../request-checks.ts';
 import type { FindRun } from '../run-access.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { planBody } from '../../agent/plan-body.ts';
 import { personSchema } from './confirmation-schema.ts';
 import { jsonObject, jsonValue, time, uuid } from './field.ts';
 
@@ -17,6 +18,7 @@ export const runSchema = z
     session: z.string(),
     requester: personSchema.nullable(),
     parentRun: uuid.nullable(),
+    plan: planBody.nullable().meta({ description: 'As given, or as the model planned it; null: none.' }),
     childRuns: z.array(uuid),
     evaluation: z.boolean(),
     invocations: z.array(

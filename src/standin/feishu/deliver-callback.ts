@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import type { Clock } from '../../clock.ts';
+import type { EventAnswer } from './long-connections.ts';
 import type { SignedCallback } from './sign-callback.ts';
 import type { StandinUser } from './standin-options.ts';
 
@@ -39,6 +40,19 @@ export async function deliverCallback(input: {
   const { status, body } = outcome;
   if (status !== 200) return { kind: 'client-error', code: CLIENT_ERROR.notOk, status };
   return interpret(body, input.language ?? 'zh_cn');
+}
+
+/** Reads the answer to an event of a long connection as the person's client would. */
+export function interpretEventAnswer(answer: EventAnswer, language: StandinUser['language']): TapResult {
+  switch (answer.kind) {
+    case 'late':
+      return { kind: 'client-error', code: CLIENT_ERROR.late, status: null };
+    case 'gone':
+      return { kind: 'client-error', code: CLIENT_ERROR.unreachable, status: null };
+    case 'answered':
+      if (answer.code !== 200) return { kind: 'client-error', code: CLIENT_ERROR.notOk, status: answer.code };
+      return interpret(answer.body ?? '', language ?? 'zh_cn');
+  }
 }
 
 /** Posts without interpreting: for the URL check and for replayed bytes. */

@@ -1,5 +1,5 @@
 /** The calls that a fault can be planned for. */
-export type StandinOperation = 'token' | 'create' | 'patch' | 'reply' | 'member';
+export type StandinOperation = 'token' | 'create' | 'patch' | 'reply' | 'member' | 'endpoint';
 
 /** How one call goes wrong. `carriedOut` says whether the platform did it all the same. */
 export type StandinFault =

@@ -4,6 +4,7 @@ import type { Clock } from '../../clock.ts';
 import type { JsonObject } from '../../json.ts';
 import { checkCard } from './check-card.ts';
 import type { FaultQueue, StandinOperation } from './fault-queue.ts';
+import type { LongConnectionServer } from './long-connections.ts';
 import type { MessageStore, StandinMessage } from './message-store.ts';
 import type { FeishuStandinOptions, StandinUser } from './standin-options.ts';
 
@@ -24,12 +25,14 @@ export function createOpenApi(input: {
   readonly faults: FaultQueue;
   readonly clock: Clock;
   readonly changed: () => void;
+  /** Null where the app is called over HTTP. */
+  readonly longConnections: LongConnectionServer | null;
 }): {
   readonly app: FastifyInstance;
   readonly revokeTokens: () => void;
   readonly tokensIssued: () => number;
 } {
-  const { options, messages, faults, clock, changed } = input;
+  const { options, messages, faults, clock, changed, longConnections } = input;
   const app = Fastify({ forceCloseConnections: true, bodyLimit: 4 * 1024 * 1024 });
   app.removeContentTypeParser('application/json');
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
@@ -48,6 +51,14 @@ export function createOpenApi(input: {
       status: 200,
       body: { code: 0, msg: 'ok', tenant_access_token: token, expire: TOKEN_LIFE_SECONDS },
     };
+  };
+
+  const issueAddress = (request: FastifyRequest, body: JsonObject): Answer => {
+    if (body.AppID !== options.appId || body.AppSecret !== options.appSecret)
+      return failure(200, 514, 'auth failed');
+    return longConnections
+      ? success(longConnections.issueAddress(request.socket.localPort ?? 0))
+      : failure(200, 403, 'the app does not subscribe through long connections');
   };
 
   const unauthorized = (request: FastifyRequest): Answer | null => {
@@ -123,14 +134,14 @@ export function createOpenApi(input: {
     return async (request: FastifyRequest, response: FastifyReply): Promise<unknown> => {
       const answer = (): Answer => {
         const bytes = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
-        if (operation !== 'token') {
+        if (!WITHOUT_TOKEN.has(operation)) {
           const refused = unauthorized(request);
           if (refused) return refused;
           if (bytes.length > MAX_BODY_BYTES)
             return failure(400, 230025, 'The length of the message content reaches its limit.');
         }
         const result = act(request, parseBody(bytes));
-        if (operation !== 'token' && operation !== 'member' && result.body.code === 0) changed();
+        if (CHANGES.has(operation) && result.body.code === 0) changed();
         return result;
       };
       const fault = faults.take(operation);
@@ -154,6 +165,7 @@ export function createOpenApi(input: {
     '/open-apis/auth/v3/tenant_access_token/internal',
     route('token', (_request, body) => issueToken(body)),
   );
+  app.post('/callback/ws/endpoint', route('endpoint', issueAddress));
   app.post('/open-apis/im/v1/messages', route('create', create));
   app.patch('/open-apis/im/v1/messages/:messageId', route('patch', patch));
   app.post('/open-apis/im/v1/messages/:messageId/reply', route('reply', reply));
@@ -165,6 +177,9 @@ export function createOpenApi(input: {
   });
   return { app, revokeTokens: () => tokens.clear(), tokensIssued: () => issued };
 }
+
+const WITHOUT_TOKEN: ReadonlySet<StandinOperation> = new Set(['token', 'endpoint']);
+const CHANGES: ReadonlySet<StandinOperation> = new Set(['create', 'patch', 'reply']);
 
 const success = (data: JsonObject): Answer => ({ status: 200, body: { code: 0, msg: 'success', data } });
 const failure = (status: number, code: number, msg: string): Answer => ({ status, body: { code, msg } });

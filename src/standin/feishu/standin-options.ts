@@ -13,6 +13,8 @@ export interface FeishuStandinOptions {
   readonly users: readonly StandinUser[];
   /** Where callbacks go; a function where the address is not known yet. Null: not configured (client error 200340). */
   readonly callbackUrl: string | (() => string | null);
+  /** The app takes its callbacks over long connections: none go to `callbackUrl`. */
+  readonly longConnection?: boolean;
   readonly port?: number;
   readonly clock?: Clock;
 }

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../clock.ts';
+import type { JsonObject } from '../../json.ts';
 import { buttonsOf, type StandinButton } from './card-buttons.ts';
-import { deliverCallback, postCallback, type TapResult } from './deliver-callback.ts';
+import { deliverCallback, interpretEventAnswer, postCallback, type TapResult } from './deliver-callback.ts';
 import { FaultQueue, type StandinFault, type StandinOperation } from './fault-queue.ts';
+import { type FeishuLongConnections, LongConnectionServer } from './long-connections.ts';
 import { MessageStore, type StandinMessage } from './message-store.ts';
 import { createOpenApi } from './open-api.ts';
 import { type SignedCallback, signCallback, unsignedCallback } from './sign-callback.ts';
@@ -20,6 +22,10 @@ export interface FeishuStandin {
   tap(tap: StandinTap): Promise<TapResult>;
   /** The same callback as wire bytes, for whoever wants to carry or bend them. */
   callbackOf(tap: StandinTap): SignedCallback;
+  /** What the callback of a tap says, before it is encrypted and signed. */
+  payloadOf(tap: StandinTap): JsonObject;
+  /** The app's long connections; none unless `longConnection` is set. */
+  readonly longConnections: FeishuLongConnections | null;
   /** Sends the bytes of the latest callback once more. */
   replay(): Promise<{ readonly status: number; readonly body: string } | { readonly code: number }>;
   /** The console's "save" of the callback URL: true where the challenge came back. */
@@ -61,7 +67,10 @@ export async function startFeishuStandin(options: FeishuStandinOptions): Promise
   const changed = () => {
     for (const listener of listeners) listener();
   };
-  const { app, revokeTokens, tokensIssued } = createOpenApi({ options, messages, faults, clock, changed });
+  const longConnections = options.longConnection ? new LongConnectionServer(clock) : null;
+  const parts = { options, messages, faults, clock, changed, longConnections };
+  const { app, revokeTokens, tokensIssued } = createOpenApi(parts);
+  longConnections?.attach(app.server);
   const url = await app.listen({ host: '127.0.0.1', port: options.port ?? 0 });
 
   const callbackUrl = () =>
@@ -86,17 +95,20 @@ export async function startFeishuStandin(options: FeishuStandinOptions): Promise
     return user;
   };
 
+  const payloadOf = (tap: StandinTap): JsonObject =>
+    tapPayload({
+      options,
+      message: messageOf(tap.messageId),
+      button: buttonOf(tap),
+      user: userOf(tap.openId),
+      tenant: tap.tenant ?? options.tenant,
+      formValue: tap.formValue ?? {},
+      nowMs: clock.now(),
+    });
+
   const callbackOf = (tap: StandinTap): SignedCallback =>
     signCallback({
-      payload: tapPayload({
-        options,
-        message: messageOf(tap.messageId),
-        button: buttonOf(tap),
-        user: userOf(tap.openId),
-        tenant: tap.tenant ?? options.tenant,
-        formValue: tap.formValue ?? {},
-        nowMs: clock.now(),
-      }),
+      payload: payloadOf(tap),
       encryptKey: options.encryptKey,
       nowMs: clock.now(),
     });
@@ -106,14 +118,11 @@ export async function startFeishuStandin(options: FeishuStandinOptions): Promise
     if (button.url !== null) return { kind: 'opened', url: button.url };
     const missing = button.form?.required.find((input) => !tap.formValue?.[input]?.trim());
     if (missing !== undefined) return { kind: 'required-missing', input: missing };
+    const { language } = userOf(tap.openId);
+    if (longConnections) return interpretEventAnswer(await longConnections.deliver(payloadOf(tap)), language);
     const callback = callbackOf(tap);
     latest = callback;
-    return deliverCallback({
-      url: callbackUrl(),
-      callback,
-      language: userOf(tap.openId).language ?? 'zh_cn',
-      clock,
-    });
+    return deliverCallback({ url: callbackUrl(), callback, language, clock });
   };
 
   const urlCheck = (challenge: string, token = options.verificationToken) =>
@@ -131,6 +140,8 @@ export async function startFeishuStandin(options: FeishuStandinOptions): Promise
       return result;
     },
     callbackOf,
+    payloadOf,
+    longConnections,
     async replay() {
       const target = callbackUrl();
       if (!latest || target === null) throw new Error('There is no callback to replay');
@@ -153,6 +164,7 @@ export async function startFeishuStandin(options: FeishuStandinOptions): Promise
     },
     async stop() {
       listeners.clear();
+      longConnections?.stop();
       await app.close();
     },
   };

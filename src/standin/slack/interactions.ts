@@ -5,6 +5,7 @@ import { blockActionsPayload, viewSubmissionPayload } from './callback-payloads.
 import { checkView, type ModalView } from './check-blocks.ts';
 import type { MessageVersion, SlackModal } from './platform.ts';
 import { type CallbackResult, type SignedCallback, sendCallback, signCallback } from './send-callback.ts';
+import type { SocketModeServer } from './socket-mode.ts';
 import type { Workspace } from './web-api-methods.ts';
 
 /** What people do in the client, and what the platform makes of it. */
@@ -28,9 +29,9 @@ export interface Interactions {
     readonly as?: string;
   }): Promise<CallbackResult | null>;
   closeModal(user: string): void;
-  /** Signs and sends any payload: for callbacks no client would produce. */
+  /** Sends any payload the way the app takes them, signed where that is HTTP: for callbacks no client would produce. */
   deliver(payload: unknown): Promise<CallbackResult>;
-  /** The last callback again, byte for byte, with its old timestamp. */
+  /** The last callback again, byte for byte, with its old timestamp; over sockets the same payload in a new envelope. */
   replay(callback?: SignedCallback): Promise<CallbackResult>;
   lastCallback(): SignedCallback | null;
 }
@@ -39,13 +40,18 @@ export function createInteractions(input: {
   readonly workspace: Workspace;
   readonly signingSecret: string;
   readonly callbackUrl: () => string;
+  /** Where the app takes its callbacks over sockets; then nothing is signed. */
+  readonly sockets: SocketModeServer | null;
   readonly clock: Clock;
 }): Interactions {
-  const { workspace, signingSecret, callbackUrl, clock } = input;
+  const { workspace, signingSecret, callbackUrl, sockets, clock } = input;
   const { platform } = workspace;
   let last: SignedCallback | null = null;
+  let lastPayload: unknown = null;
 
   const deliver = (payload: unknown): Promise<CallbackResult> => {
+    lastPayload = payload;
+    if (sockets) return sockets.deliver(payload);
     last = signCallback({ payload, signingSecret, nowMs: clock.now() });
     return sendCallback(callbackUrl(), last);
   };
@@ -54,6 +60,7 @@ export function createInteractions(input: {
     deliver,
     lastCallback: () => last,
     replay(callback = last ?? undefined) {
+      if (sockets && lastPayload !== null) return sockets.deliver(lastPayload);
       if (callback === undefined) throw new Error('There was no callback yet.');
       return sendCallback(callbackUrl(), callback);
     },

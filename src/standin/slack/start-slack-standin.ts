@@ -10,6 +10,7 @@ import {
   SlackPlatform,
   type SlackUser,
 } from './platform.ts';
+import { type SlackSockets, SocketModeServer } from './socket-mode.ts';
 import { createWebApiServer } from './web-api-server.ts';
 
 export interface SlackStandinOptions {
@@ -22,6 +23,8 @@ export interface SlackStandinOptions {
   readonly users: readonly SlackUser[];
   /** The app's interactivity URL. */
   readonly callbackUrl: string | (() => string);
+  /** Switches Socket Mode on: callbacks go over the app's connections, and none to `callbackUrl`. */
+  readonly appToken?: string;
   readonly port?: number;
   readonly clock?: Clock;
 }
@@ -36,6 +39,8 @@ export interface SlackStandin extends Interactions {
   /** A message that another app posted into the channel, perhaps with metadata that it copied. */
   postAsAnotherApp(message: { readonly text: string; readonly metadata?: JsonObject }): SlackMessage;
   readonly faults: { next(method: string, fault: SlackFault): void };
+  /** The app's connections; none without an `appToken`. */
+  readonly sockets: SlackSockets | null;
   /** Called after every change of messages, ephemerals and modals; the returned function ends it. */
   onChange(listener: () => void): () => void;
   stop(): Promise<void>;
@@ -51,17 +56,23 @@ export async function startSlackStandin(options: SlackStandinOptions): Promise<S
   const platform = new SlackPlatform(clock);
   const workspace = { team, channel, appId, users, platform };
   const faults = new FaultQueue();
-  const server = createWebApiServer({ workspace, botToken, faults });
+  const sockets =
+    options.appToken === undefined
+      ? null
+      : new SocketModeServer({ appToken: options.appToken, appId, clock });
+  const server = createWebApiServer({ workspace, botToken, faults, sockets });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port ?? 0, '127.0.0.1', resolve);
   });
   const { port } = server.address() as AddressInfo;
+  sockets?.attach(server, port);
   return {
     ...createInteractions({
       workspace,
       signingSecret,
       callbackUrl: typeof callbackUrl === 'string' ? () => callbackUrl : callbackUrl,
+      sockets,
       clock,
     }),
     url: `http://127.0.0.1:${port}/api/`,
@@ -71,9 +82,11 @@ export async function startSlackStandin(options: SlackStandinOptions): Promise<S
     postAsAnotherApp: ({ text, metadata }) =>
       platform.post({ text, blocks: [], metadata: metadata ?? null, ours: false }),
     faults,
+    sockets,
     onChange: (listener) => platform.onChange(listener),
     stop: () =>
       new Promise((resolve, reject) => {
+        sockets?.stop();
         server.close((error) => (error === undefined ? resolve() : reject(error)));
         server.closeAllConnections();
       }),

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { JsonObject } from '../../json.ts';
 import type { FaultQueue } from './faults.ts';
+import type { SocketModeServer } from './socket-mode.ts';
 import { WEB_API_METHODS, type Workspace } from './web-api-methods.ts';
 
 const LONGEST_BODY_BYTES = 2 ** 20;
@@ -11,6 +12,8 @@ export function createWebApiServer(input: {
   readonly workspace: Workspace;
   readonly botToken: string;
   readonly faults: FaultQueue;
+  /** Null where the app is called over HTTP. */
+  readonly sockets: SocketModeServer | null;
 }): Server {
   return createServer((request, response) => {
     answer(input, request, response).catch(() => {
@@ -21,11 +24,11 @@ export function createWebApiServer(input: {
 }
 
 async function answer(
-  { workspace, botToken, faults }: Parameters<typeof createWebApiServer>[0],
+  { workspace, botToken, faults, sockets }: Parameters<typeof createWebApiServer>[0],
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const method = /^\/api\/([a-z]+\.[A-Za-z]+)$/.exec(request.url ?? '')?.[1];
+  const method = /^\/api\/([a-z]+(?:\.[A-Za-z]+)+)$/.exec(request.url ?? '')?.[1];
   if (request.method !== 'POST' || method === undefined) {
     response.writeHead(404).end();
     return;
@@ -38,6 +41,7 @@ async function answer(
   const fault = faults.take(method);
   const work = (): JsonObject => {
     const { authorization } = request.headers;
+    if (method === 'apps.connections.open' && sockets) return sockets.openConnection(authorization);
     if (authorization === undefined) return { ok: false, error: 'not_authed' };
     if (authorization !== `Bearer ${botToken}`) return { ok: false, error: 'invalid_auth' };
     const run = WEB_API_METHODS[method];

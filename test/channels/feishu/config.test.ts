@@ -44,10 +44,35 @@ describe('settings of a Feishu channel', () => {
     }
   });
 
-  it('refuse the long connection, which this version does not have', () => {
-    expect(faultsOf({ ...APP, mode: 'long-connection' })).toEqual([
-      'mode: long-connection is not available in this version; use webhook',
-    ]);
+  it('take the long connection without the secrets of webhooks', () => {
+    const { encryptKey: _, verificationToken: __, ...app } = APP;
+    const settings = feishuChannelKind.settings.parse({ ...app, mode: 'long-connection' });
+    expect(settings).toEqual({
+      ...app,
+      domain: 'https://open.feishu.cn',
+      mode: 'long-connection',
+      verificationToken: '',
+    });
+    expect(feishuChannelKind.secrets(settings)).toEqual([APP.appSecret]);
+  });
+
+  it('keep the verification token for the long connection where there is one', () => {
+    const settings = feishuChannelKind.settings.parse({ ...APP, mode: 'long-connection' });
+    expect(feishuChannelKind.secrets(settings)).toEqual([APP.appSecret, APP.verificationToken]);
+  });
+
+  it.each(['cli_a1b2c3d4e5f6071', 'cli_a1b2c3d4e5f60718x', 'a1b2c3d4e5f60718', 'cli_a1b2c3d4e5f6071g'])(
+    'refuse the long connection for the app %s, with which nothing would connect',
+    (appId) => {
+      expect(faultsOf({ ...APP, appId, mode: 'long-connection' })).toEqual([
+        expect.stringMatching(/^appId: .*16 hexadecimal digits/),
+      ]);
+      expect(faultsOf({ ...APP, appId })).toEqual([]);
+    },
+  );
+
+  it('refuse a mode that nobody knows', () => {
+    expect(faultsOf({ ...APP, mode: 'socket' })).toEqual(['mode: mode must be webhook or long-connection']);
   });
 
   it('refuse unknown keys', () => {

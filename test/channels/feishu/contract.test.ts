@@ -1,4 +1,4 @@
 import { channelContract } from '../channel-contract.ts';
 import { startFeishuRig } from './feishu-rig.ts';
 
-channelContract({ name: 'Feishu', start: startFeishuRig });
+channelContract({ name: 'Feishu', wayIn: 'webhook', start: startFeishuRig });

@@ -1,12 +1,21 @@
-import pino from 'pino';
+import pino, { type Logger } from 'pino';
 import { feishuChannelKind } from '../../../channels/feishu/index.ts';
-import { SETTLE_ACTIONS, type TapAction } from '../../../src/channel/inbound-event.ts';
+import type { ChannelAnswer } from '../../../src/channel/channel.ts';
+import { SETTLE_ACTIONS, type TapAction, type TapEvent } from '../../../src/channel/inbound-event.ts';
 import { channelId } from '../../../src/ids.ts';
 import type { JsonValue } from '../../../src/json.ts';
 import type { StandinButton } from '../../../src/standin/feishu/card-buttons.ts';
+import type { LongConnection } from '../../../src/standin/feishu/long-connections.ts';
 import { signCallback } from '../../../src/standin/feishu/sign-callback.ts';
 import { type FeishuStandin, startFeishuStandin } from '../../../src/standin/feishu/start-feishu-standin.ts';
-import type { ChannelRig, SendFault } from '../channel-contract.ts';
+import { until } from '../../support/until.ts';
+import {
+  type ChannelRig,
+  captureEvents,
+  httpCallback,
+  type RigTap,
+  type SendFault,
+} from '../channel-contract.ts';
 import { ManualClock } from '../manual-clock.ts';
 
 export const APP = {
@@ -37,46 +46,116 @@ export interface FeishuRig extends ChannelRig {
 
 /** The real channel on a stand-in of the platform, both on one manual clock. */
 export async function startFeishuRig(logger = pino({ level: 'silent' })): Promise<FeishuRig> {
+  const { standin, channel, ...rig } = await startRig({ logger, mode: 'webhook' });
+  const request = async (tap: RigTap & { readonly reason?: string }) => standin.callbackOf(tapOf(tap));
+  const tap = async (one: RigTap & { readonly reason?: string }) => httpCallback(channel, await request(one));
+  return {
+    ...rig,
+    channel,
+    standin,
+    tap,
+    tapWithReason: tap,
+    wayIn: {
+      kind: 'webhook',
+      proofHeaders: ['x-lark-signature', 'x-lark-request-timestamp', 'x-lark-request-nonce'],
+      request,
+      requestOfAnotherApp: async () =>
+        signCallback({ payload: {}, encryptKey: 'key of another app', nowMs: rig.clock.now() }),
+    },
+  };
+}
+
+/** The same over long connections, with two of them standing. */
+export async function startFeishuConnectionRig(): Promise<FeishuRig> {
+  const { standin, channel, ...rig } = await startRig({
+    logger: pino({ level: 'silent' }),
+    mode: 'long-connection',
+  });
+  const core = captureEvents();
+  channel.connection?.open(core.handler);
+  await until(() => channel.connection?.status().open === 2);
+  const platform = () => {
+    if (standin.longConnections === null) throw new Error('there are no long connections');
+    return standin.longConnections;
+  };
+  const tap = async (one: RigTap & { readonly reason?: string }) => {
+    const payload = standin.payloadOf(tapOf(one));
+    const deliver = async () => platform().connections()[0]?.deliver(payload);
+    return { arrive: () => core.tapFrom(deliver) };
+  };
+  const eachConnection = (act: (connection: LongConnection) => void) => () => {
+    for (const connection of platform().connections()) act(connection);
+  };
+  return {
+    ...rig,
+    channel,
+    standin,
+    tap,
+    tapWithReason: tap,
+    wayIn: {
+      kind: 'connection',
+      faults: {
+        'the platform ends them': eachConnection((connection) => connection.close()),
+        'the network breaks': eachConnection((connection) => connection.cut()),
+        'the platform is busy': () => {
+          standin.faults.next('endpoint', ...Array(3).fill(ENDPOINT_FAULTS.busy));
+          eachConnection((connection) => connection.cut())();
+        },
+        'the platform lets nobody in for a while': () => {
+          const { unauthorized, cut, nonsense } = ENDPOINT_FAULTS;
+          standin.faults.next('endpoint', unauthorized, unauthorized, cut, nonsense);
+          eachConnection((connection) => connection.cut())();
+        },
+        'upgrades are refused': () => {
+          platform().refuseUpgrades(3);
+          eachConnection((connection) => connection.cut())();
+        },
+        'upgrades are not answered': () => {
+          platform().keepSilent(2);
+          eachConnection((connection) => connection.cut())();
+        },
+      },
+      async press(one) {
+        const shown = await standin.tap(tapOf(one));
+        return shown.kind === 'client-error' ? 'error' : 'answered';
+      },
+      holdAnswers: core.holdAnswers,
+      received: () => core.events.length,
+    },
+  };
+}
+
+async function startRig(input: { readonly logger: Logger; readonly mode: 'webhook' | 'long-connection' }) {
   const clock = new ManualClock();
   const standin = await startFeishuStandin({
     ...APP,
     users: [LI_WEI, ZHAO_MIN],
     callbackUrl: () => null,
+    longConnection: input.mode === 'long-connection',
     clock,
   });
-  const settings = feishuChannelKind.settings.parse({ ...APP, domain: standin.url, mode: 'webhook' });
+  const settings = feishuChannelKind.settings.parse({ ...APP, domain: standin.url, mode: input.mode });
   const id = channelId('pay-feishu');
+  const { logger } = input;
   const channel = feishuChannelKind.create({ id, settings, locale: 'zh-CN', clock, logger });
   await channel.start();
   const stop = once(() => standin.stop());
-
-  const callbackOf = (tap: { messageId: string; action: TapAction; reason?: string }) =>
-    standin.callbackOf({
-      openId: LI_WEI.openId,
-      messageId: tap.messageId,
-      element: buttonFor(tap.action),
-      formValue: { reason: tap.reason ?? '' },
-    });
-
   return {
     channel,
     clock,
     standin,
     personIds: { openId: LI_WEI.openId, unionId: LI_WEI.unionId, userId: LI_WEI.userId },
-    proofHeaders: ['x-lark-signature', 'x-lark-request-timestamp', 'x-lark-request-nonce'],
-    tap: async (tap) => callbackOf(tap),
-    tapWithReason: async (tap) => callbackOf(tap),
-    tapOfAnotherApp: async () =>
-      signCallback({ payload: {}, encryptKey: 'key of another app', nowMs: clock.now() }),
-    told: async (_event, { answer }) => [JSON.parse(answer.body).toast.content],
+    told: async (_event: TapEvent, { answer }: ChannelAnswer): Promise<readonly string[]> => [
+      JSON.parse(answer.body).toast.content,
+    ],
     shown: () =>
       standin.messages().map(({ messageId, card }) => ({
         messageId,
         text: textsOf(card).join('\n'),
         actions: standin.buttons(messageId).flatMap(actionOf),
       })),
-    failNextSend: (fault) => standin.faults.next('create', SEND_FAULTS[fault]),
-    failNextUpdate: (fault) => standin.faults.next('patch', SEND_FAULTS[fault]),
+    failNextSend: (fault: SendFault) => standin.faults.next('create', SEND_FAULTS[fault]),
+    failNextUpdate: (fault: 'rate-limited' | 'refused') => standin.faults.next('patch', SEND_FAULTS[fault]),
     otherwiseKnown: {
       actor: feishuActor(ZHAO_MIN.openId),
       resolved: {
@@ -90,7 +169,8 @@ export async function startFeishuRig(logger = pino({ level: 'silent' })): Promis
       },
       stranger: feishuActor('ou_stranger'),
     },
-    failNextLookUp: (fault) => standin.faults.next('member', LOOK_UP_FAULTS[fault]),
+    failNextLookUp: (fault: keyof typeof LOOK_UP_FAULTS) =>
+      standin.faults.next('member', LOOK_UP_FAULTS[fault]),
     stopPlatform: stop,
     async stop() {
       await channel.stop();
@@ -98,6 +178,13 @@ export async function startFeishuRig(logger = pino({ level: 'silent' })): Promis
     },
   };
 }
+
+const tapOf = ({ messageId, action, reason }: RigTap & { readonly reason?: string }) => ({
+  openId: LI_WEI.openId,
+  messageId,
+  element: buttonFor(action),
+  formValue: { reason: reason ?? '' },
+});
 
 const SEND_FAULTS = {
   refused: {
@@ -116,6 +203,12 @@ const SEND_FAULTS = {
 } as const satisfies Record<SendFault, Parameters<FeishuStandin['faults']['next']>[1]>;
 
 const answer = (body: JsonValue, status = 200) => ({ kind: 'answer', status, body }) as const;
+const ENDPOINT_FAULTS = {
+  busy: answer({ code: 1, msg: 'system busy' }),
+  unauthorized: answer({ code: 514, msg: 'auth failed' }),
+  nonsense: answer({ code: 0, msg: '', data: { URL: 7 } }),
+  cut: { kind: 'cut', carriedOut: false },
+} as const;
 const LOOK_UP_FAULTS = {
   'rate-limited': SEND_FAULTS['rate-limited'],
   refused: answer({ code: 99991672, msg: 'Access denied. contact:contact.base:readonly is required' }, 400),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { slackChannelKind } from '../../../channels/slack/index.ts';
-import { SLACK } from './fixture.ts';
+import { SLACK, SLACK_APP_TOKEN } from './fixture.ts';
 
 const faultsOf = (settings: unknown) =>
   slackChannelKind.settings.safeParse(settings).error?.issues.map((issue) => issue.path.join('.')) ?? [];
@@ -11,6 +11,7 @@ describe('the settings of a Slack channel', () => {
       ...SLACK,
       apiUrl: 'https://slack.com/api/',
       messagesPerSecond: 1,
+      mode: 'http',
     });
   });
 
@@ -34,15 +35,21 @@ describe('the settings of a Slack channel', () => {
     ['without a team', { team: undefined }, 'team'],
     ['with an app id of another shape', { appId: 'countersign' }, 'appId'],
     ['with an address that is none', { apiUrl: 'ftp://slack.com/api/' }, 'apiUrl'],
-    ['with socket mode', { mode: 'socket' }, 'mode'],
-    ['with an app token', { appToken: 'xapp-1-A0-secret' }, 'appToken'],
+    ['with a mode that nobody knows', { mode: 'sockets' }, 'mode'],
+    ['with an app token that http does not use', { appToken: 'xapp-1-A0-secret' }, 'appToken'],
+    ['with sockets and no app token', { mode: 'socket' }, 'appToken'],
+    ['with sockets and an empty app token', { mode: 'socket', appToken: '' }, 'appToken'],
+    ['with sockets and a bot token for an app token', { mode: 'socket', appToken: 'xoxb-1' }, 'appToken'],
   ])('are refused %s', (_what, change, path) => {
     expect(faultsOf({ ...SLACK, ...change })).toEqual([path]);
   });
 
-  it('say that socket mode is not available in this version', () => {
-    const { error } = slackChannelKind.settings.safeParse({ ...SLACK, mode: 'socket' });
-    expect(error?.issues[0]?.message).toContain('not available in this version');
+  it('take sockets with an app token, and need no signing secret then', () => {
+    const { signingSecret: _, ...app } = SLACK;
+    const settings = slackChannelKind.settings.parse({ ...app, mode: 'socket', appToken: SLACK_APP_TOKEN });
+    expect(settings).toMatchObject({ mode: 'socket', appToken: SLACK_APP_TOKEN });
+    expect(settings).not.toHaveProperty('signingSecret');
+    expect(slackChannelKind.secrets(settings)).toEqual([SLACK.botToken, SLACK_APP_TOKEN]);
   });
 
   it('are refused with a key that nobody knows, by its name', () => {

@@ -1,4 +1,4 @@
 import { channelContract } from '../channel-contract.ts';
 import { startSlackRig } from './slack-rig.ts';
 
-channelContract({ name: 'Slack', start: startSlackRig });
+channelContract({ name: 'Slack', wayIn: 'webhook', start: startSlackRig });

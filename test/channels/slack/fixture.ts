@@ -14,6 +14,9 @@ export const SLACK = {
   channel: 'C0FINANCE',
 } as const;
 
+/** For Socket Mode alone. */
+export const SLACK_APP_TOKEN = 'xapp-1-A0COUNTER-0000000000-example';
+
 export const TOKEN = 'dG9rZW4tb2YtdGhlLWRlbGl2ZXJ5';
 
 export function slackCard(overrides: Partial<Card> = {}): Card {

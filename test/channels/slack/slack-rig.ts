@@ -1,11 +1,20 @@
 import { createServer } from 'node:http';
-import type { Channel, InboundRequest } from '../../../src/channel/channel.ts';
+import type { Channel, ChannelAnswer, InboundRequest } from '../../../src/channel/channel.ts';
 import { SETTLE_ACTIONS, type TapEvent } from '../../../src/channel/inbound-event.ts';
 import { type SignedCallback, signCallback } from '../../../src/standin/slack/send-callback.ts';
+import type { SlackConnection } from '../../../src/standin/slack/socket-mode.ts';
 import { type SlackStandin, startSlackStandin } from '../../../src/standin/slack/start-slack-standin.ts';
-import type { ChannelRig, SendFault, ShownMessage } from '../channel-contract.ts';
+import { until } from '../../support/until.ts';
+import {
+  type ChannelRig,
+  captureEvents,
+  httpCallback,
+  type RigTap,
+  type SendFault,
+  type ShownMessage,
+} from '../channel-contract.ts';
 import { ManualClock } from '../manual-clock.ts';
-import { SLACK, slackChannel } from './fixture.ts';
+import { SLACK, SLACK_APP_TOKEN, slackChannel } from './fixture.ts';
 
 const LI_WEI = { id: 'U0LIWEI', name: '李伟' };
 
@@ -20,42 +29,127 @@ const gridActor = (user: string) =>
 
 /** The real channel on a stand-in of the platform, both on one manual clock. */
 export async function startSlackRig(): Promise<ChannelRig> {
+  const { slack, ...rig } = await startRig({ mode: 'http' });
+  const { channel, clock } = rig;
+  const press = (tap: RigTap) => slack.tap(tapOf(tap));
+  const request = async (tap: RigTap) => {
+    await press(tap);
+    return lastOf(slack);
+  };
+  return {
+    ...rig,
+    tap: async (tap) => httpCallback(channel, await request(tap)),
+    async tapWithReason({ reason, ...tap }) {
+      await openModal(channel, await httpCallback(channel, await request(tap)).arrive());
+      await slack.submitModal({ user: LI_WEI.id, reason });
+      return httpCallback(channel, lastOf(slack));
+    },
+    wayIn: {
+      kind: 'webhook',
+      proofHeaders: ['x-slack-signature', 'x-slack-request-timestamp'],
+      request,
+      async requestOfAnotherApp() {
+        const payload = { type: 'block_actions', actions: [{ action_id: 'countersign.approve' }] };
+        return asRequest(signCallback({ payload, signingSecret: 'another-secret', nowMs: clock.now() }));
+      },
+    },
+  };
+}
+
+/** The same over Socket Mode, with two connections standing. */
+export async function startSlackSocketRig(): Promise<ChannelRig & { readonly slack: SlackStandin }> {
+  const { slack, ...rig } = await startRig({ mode: 'socket' });
+  const { channel } = rig;
+  const core = captureEvents();
+  channel.connection?.open(core.handler);
+  await until(() => channel.connection?.status().open === 2);
+  const platform = () => {
+    if (slack.sockets === null) throw new Error('there are no sockets');
+    return slack.sockets;
+  };
+  const eachConnection = (act: (connection: SlackConnection) => void) => () => {
+    for (const connection of platform().connections()) act(connection);
+  };
+  const cutAll = eachConnection((connection) => connection.cut());
+  const lastAgain = { arrive: () => core.tapFrom(() => slack.replay()) };
+  return {
+    ...rig,
+    slack,
+    async tap(tap) {
+      await slack.tap(tapOf(tap));
+      return lastAgain;
+    },
+    async tapWithReason({ reason, ...tap }) {
+      await openModal(channel, await core.tapFrom(() => slack.tap(tapOf(tap))));
+      await slack.submitModal({ user: LI_WEI.id, reason });
+      return lastAgain;
+    },
+    wayIn: {
+      kind: 'connection',
+      faults: {
+        'the platform ends them': eachConnection((connection) => connection.close()),
+        'the network breaks': cutAll,
+        'nothing goes through any more': eachConnection((connection) => connection.freeze()),
+        'the platform asks for new ones': eachConnection((connection) =>
+          connection.disconnect('refresh_requested'),
+        ),
+        'there are too many': eachConnection((connection) => {
+          connection.disconnect('too_many_websockets');
+          connection.close();
+        }),
+        'the app may not connect': () => {
+          eachConnection((connection) => connection.disconnect('link_disabled'))();
+          for (let call = 0; call < 3; call += 1) slack.faults.next('apps.connections.open', 'invalid_auth');
+          cutAll();
+        },
+        'the platform lets nobody in for a while': () => {
+          for (const fault of ['reset', '500', 'ratelimited', 'internal_error'])
+            slack.faults.next('apps.connections.open', fault);
+          cutAll();
+        },
+        'upgrades are refused': () => {
+          platform().refuseUpgrades(3);
+          cutAll();
+        },
+        'nobody says hello': () => {
+          platform().keepSilent(2);
+          cutAll();
+        },
+      },
+      async press(tap) {
+        return (await slack.tap(tapOf(tap))).shownAsError ? 'error' : 'answered';
+      },
+      holdAnswers: core.holdAnswers,
+      received: () => core.events.length,
+    },
+  };
+}
+
+async function startRig({ mode }: { readonly mode: 'http' | 'socket' }) {
   const clock = new ManualClock();
   const sink = await startSink();
+  const { appToken, ...app } = { ...SLACK, appToken: SLACK_APP_TOKEN };
   const slack = await startSlackStandin({
-    ...SLACK,
+    ...app,
+    ...(mode === 'socket' && { appToken }),
     users: [LI_WEI, ZHAO_MIN],
     callbackUrl: sink.url,
     clock,
   });
-  const channel = slackChannel({ apiUrl: slack.url, clock, locale: 'zh-CN' });
+  const settings = mode === 'socket' ? { mode, appToken, signingSecret: '' } : { mode };
+  const channel = slackChannel({ apiUrl: slack.url, clock, locale: 'zh-CN', settings });
   await channel.start();
   let platformStopped: Promise<void> | null = null;
   const stopPlatform = () => {
     platformStopped ??= slack.stop();
     return platformStopped;
   };
-
   return {
+    slack,
     channel,
     clock,
     personIds: { user: LI_WEI.id },
-    proofHeaders: ['x-slack-signature', 'x-slack-request-timestamp'],
-    async tap({ messageId, action }) {
-      await slack.tap({ user: LI_WEI.id, ts: messageId, actionId: `countersign.${action}` });
-      return lastOf(slack);
-    },
-    async tapWithReason({ messageId, action, reason }) {
-      await slack.tap({ user: LI_WEI.id, ts: messageId, actionId: `countersign.${action}` });
-      await openModal(channel, lastOf(slack));
-      await slack.submitModal({ user: LI_WEI.id, reason });
-      return lastOf(slack);
-    },
-    async tapOfAnotherApp() {
-      const payload = { type: 'block_actions', actions: [{ action_id: 'countersign.approve' }] };
-      return asRequest(signCallback({ payload, signingSecret: 'another-secret', nowMs: clock.now() }));
-    },
-    async told(_event, { afterwards }) {
+    async told(_event: TapEvent, { afterwards }: ChannelAnswer): Promise<readonly string[]> {
       const before = slack.ephemeralsOf(LI_WEI.id).length;
       await afterwards?.();
       return slack
@@ -64,15 +158,16 @@ export async function startSlackRig(): Promise<ChannelRig> {
         .map(({ text }) => text);
     },
     shown: () => slack.messages().map(asShown),
-    failNextSend: (fault) => slack.faults.next('chat.postMessage', SEND_FAULTS[fault]),
-    failNextUpdate: (fault) =>
+    failNextSend: (fault: SendFault) => slack.faults.next('chat.postMessage', SEND_FAULTS[fault]),
+    failNextUpdate: (fault: 'rate-limited' | 'refused') =>
       slack.faults.next('chat.update', fault === 'refused' ? 'message_not_found' : 'ratelimited'),
     otherwiseKnown: {
       actor: gridActor(ZHAO_MIN.grid.user),
       resolved: { tenant: SLACK.team, ids: { user: ZHAO_MIN.id, email: 'zhao.min@acme.example' } },
       stranger: gridActor('W0STRANGER'),
     },
-    failNextLookUp: (fault) => slack.faults.next('users.info', LOOK_UP_FAULTS[fault]),
+    failNextLookUp: (fault: keyof typeof LOOK_UP_FAULTS) =>
+      slack.faults.next('users.info', LOOK_UP_FAULTS[fault]),
     stopPlatform,
     async stop() {
       await channel.stop();
@@ -81,6 +176,12 @@ export async function startSlackRig(): Promise<ChannelRig> {
     },
   };
 }
+
+const tapOf = ({ messageId, action }: RigTap) => ({
+  user: LI_WEI.id,
+  ts: messageId,
+  actionId: `countersign.${action}`,
+});
 
 const SEND_FAULTS: Readonly<Record<SendFault, string>> = {
   refused: 'is_archived',
@@ -99,10 +200,7 @@ const LOOK_UP_FAULTS = {
 } as const;
 
 /** What the core would do where a reason is asked for. */
-async function openModal(channel: Channel, request: InboundRequest): Promise<void> {
-  const result = await channel.receive(request);
-  if (result.kind !== 'event' || result.event.type !== 'tap') throw new Error('not a tap');
-  const event: TapEvent = result.event;
+async function openModal(channel: Channel, event: TapEvent): Promise<void> {
   if (event.action === 'revoke') throw new Error('a revocation is never asked for a reason');
   const text = { 'zh-CN': '理由', 'en-US': 'Reason' };
   const { afterwards } = channel.reply(event, {

@@ -18,7 +18,7 @@ import { quorum } from './quorum.ts';
 import { refusingDatabase } from './refusing-database.ts';
 import { replays } from './replays.ts';
 import { restartedDatabase } from './restarted-database.ts';
-import { restartedWaits } from './restarted-waits.ts';
+import { parkedRuns, restartedWaits } from './restarted-waits.ts';
 import { spoofedApprover } from './spoofed-approver.ts';
 import { threeWays } from './three-ways.ts';
 
@@ -45,5 +45,6 @@ export const CHAOS_ROWS: readonly ChaosRow[] = [
   lostSignals,
   refusingDatabase,
   restartedWaits,
+  parkedRuns,
   manyDecided,
 ];

@@ -3,166 +3,257 @@ import { KEYS } from '../../e2e/platforms.ts';
 import { runStatement } from '../../support/run-statement.ts';
 import { until } from '../../support/until.ts';
 import type { ChaosRow } from '../row.ts';
-import { Victim } from '../victim.ts';
+import { sideBySide } from '../side-by-side.ts';
+import { type KillPoint, Victim } from '../victim.ts';
 
 /** Asked of the last process, once all the killing is over; says what is wrong, or nothing. */
 type Verify = (victim: Victim) => Promise<string | null>;
 
-/** Each kills the service once and leaves it to be started again. */
-const KILLS: readonly { readonly name: string; kill(victim: Victim): Promise<Verify> }[] = [
+interface Kill {
+  readonly name: string;
+  /** How many requests or runs stand at the point when the service is killed there. */
+  readonly together: number;
+  /** Set where the process is to park its runs. */
+  readonly parkAfter?: string;
+  /** Kills the service once and leaves it to be started again; one verification for each that stood there. */
+  kill(victim: Victim, count: number): Promise<readonly Verify[]>;
+}
+
+const SEVERAL = 5;
+
+const KILLS: readonly Kill[] = [
   {
     name: 'row inserted, card not sent',
-    async kill(victim) {
-      const key = `inserted-${Math.random()}`;
-      const body = { tool: 'bank__transfer', args: PAYMENT, agent: 'procurement', requester: 'zhao.min' };
-      const asking = (url: string) =>
+    together: SEVERAL,
+    async kill(victim, count) {
+      const asking = (key: string) => (url: string) =>
         call<{ confirmation: ConfirmationJson }>(url, 'POST', '/v1/confirmations', {
           headers: { 'idempotency-key': key },
-          body,
+          body: { tool: 'bank__transfer', args: PAYMENT, agent: 'procurement', requester: 'zhao.min' },
         });
-      await victim.killAt({ says: ['insert into "confirmations"'], heldAt: 'commit answered' }, () =>
-        asking(victim.service.url),
-      );
-      return async (last) => {
-        const again = await asking(last.service.url);
-        if (again.status !== 200) return `asking again answered ${again.status}`;
-        return decideAndClose(last, again.body.confirmation.id, { cards: 1 });
-      };
+      const asks = several(count, () => asking(`inserted-${Math.random()}`));
+      const point = {
+        says: ['insert into "confirmations"'],
+        heldAt: 'commit answered',
+        times: count,
+      } as const;
+      await victim.killAt(point, () => Promise.all(asks.map((again) => again(victim.service.url))));
+      return asks.map((again) => async (last) => {
+        const { status, body } = await again(last.service.url);
+        if (status !== 200) return `asking again answered ${status}`;
+        return decideAndClose(last, body.confirmation.id, { cards: 1 });
+      });
     },
   },
   {
     name: 'card sent, id not saved',
-    async kill(victim) {
-      victim.platforms.slack.faults.next('chat.postMessage', 'timeout-after-accept');
-      let id = '';
-      const sent = until(() => id !== '' && cardsOf(victim, id).length > 0, { deadlineMs: 20_000 });
-      await victim.killAt(sent, async () => {
-        id = (await ask(victim.service.url)).id;
+    // A channel sends a few at once; all of these hang in the middle.
+    together: 3,
+    async kill(victim, count) {
+      const ids: string[] = [];
+      for (let place = 0; place < count; place += 1)
+        victim.platforms.slack.faults.next('chat.postMessage', 'timeout-after-accept');
+      const sent = until(() => ids.length === count && ids.every((id) => cardsOf(victim, id).length > 0), {
+        deadlineMs: 20_000,
       });
-      return (last) => decideAndClose(last, id, { cards: 2 });
+      await victim.killAt(sent, () =>
+        Promise.all(several(count, async () => ids.push((await ask(victim.service.url)).id))),
+      );
+      return ids.map((id) => (last) => decideAndClose(last, id, { cards: 2 }));
     },
   },
   {
     name: 'verified, before the transaction',
-    kill: (victim) => killWhileDeciding(victim, { says: ['"confirmations"', 'for update'] }, 'pending'),
+    together: SEVERAL,
+    kill: (victim, count) =>
+      killWhileDeciding(victim, count, (id) => ({ says: ['"confirmations"', 'for update', id] }), 'pending'),
   },
   {
     name: 'inside the transaction',
-    kill: (victim) =>
-      killWhileDeciding(victim, { says: ['insert into "votes"'], heldAt: 'commit' }, 'pending'),
+    together: SEVERAL,
+    kill: (victim, count) => killWhileDeciding(victim, count, (id) => voteOn(id, 'commit'), 'pending'),
   },
   {
     name: 'committed, not answered',
-    kill: (victim) =>
-      killWhileDeciding(victim, { says: ['insert into "votes"'], heldAt: 'commit answered' }, 'approved'),
+    together: SEVERAL,
+    kill: (victim, count) =>
+      killWhileDeciding(victim, count, (id) => voteOn(id, 'commit answered'), 'approved'),
   },
   {
     name: 'answered, card not updated',
-    async kill(victim) {
-      const id = await askAndShow(victim);
+    together: SEVERAL,
+    async kill(victim, count) {
+      const ids = await Promise.all(several(count, () => askAndShow(victim)));
       let answered = () => {};
       const told = new Promise<void>((resolve) => {
         answered = resolve;
       });
       await victim.killAt(told, async () => {
-        await tap(victim, id);
+        await Promise.all(ids.map((id) => tap(victim, id)));
         answered();
       });
-      return async (last) => {
+      return ids.map((id) => async (last) => {
         const { status } = await read(last.service.url, id);
         return status === 'approved' ? closed(last, id, 1) : `answered and now ${status}`;
-      };
+      });
     },
   },
   {
     name: 'notified, waiter not resumed',
-    async kill(victim) {
-      const { run, confirmation } = await runToApprove(victim, 'oa__pay');
-      await victim.killAt({ says: ['pg_notify', `confirmation ${confirmation}`], letPass: true }, () =>
-        approve(victim, confirmation),
-      );
-      return (last) => paidOnce(last, run, confirmation);
-    },
+    together: SEVERAL,
+    kill: (victim, count) =>
+      killWhileResuming(victim, count, {
+        point: ({ confirmation }) => ({ says: ['pg_notify', `confirmation ${confirmation}`], letPass: true }),
+        verify: paidOnce,
+      }),
   },
   {
     name: 'resumed, not claimed',
-    async kill(victim) {
-      const { run, confirmation } = await runToApprove(victim, 'oa__pay');
-      await victim.killAt({ says: ['from "gate_controls"'] }, () => approve(victim, confirmation));
-      return (last) => paidOnce(last, run, confirmation);
-    },
+    together: SEVERAL,
+    kill: (victim, count) =>
+      killWhileResuming(victim, count, { point: beforeClaims(count), verify: paidOnce }),
   },
   {
     name: 'claimed, nothing sent',
-    async kill(victim) {
-      const { run, confirmation } = await runToApprove(victim, 'oa__pay');
-      await victim.killAt({ says: ['from "gate_controls"'], heldAt: 'commit answered' }, () =>
-        approve(victim, confirmation),
-      );
-      return (last) => unknownAfter(last, { run, confirmation }, 0);
-    },
+    together: SEVERAL,
+    kill: (victim, count) =>
+      killWhileResuming(victim, count, {
+        point: { says: ['from "gate_controls"'], heldAt: 'commit answered', times: count },
+        verify: unknownAfter(0),
+      }),
   },
   {
     name: 'claimed, tool not returned',
-    async kill(victim) {
-      const { run, confirmation } = await runToApprove(victim, 'oa__hang');
-      const arrived = until(() => paymentsOf(victim, run).length > 0, { deadlineMs: 20_000 });
-      await victim.killAt(arrived, () => approve(victim, confirmation));
-      return (last) => unknownAfter(last, { run, confirmation }, 1);
+    together: SEVERAL,
+    async kill(victim, count) {
+      const waiting = await runsToApprove(victim, 'oa__hang', count);
+      await victim.killAt(allPaying(victim, waiting), () => approveAll(victim, waiting));
+      return waiting.map((one) => (last) => unknownAfter(1)(last, one));
     },
   },
   {
     name: 'in the expiry sweep',
-    async kill(victim) {
-      const { id } = await ask(victim.service.url, 'bank__short');
+    // One sweep takes one after another: it dies in the first of these.
+    together: SEVERAL,
+    async kill(victim, count) {
+      const asked = await Promise.all(several(count, () => ask(victim.service.url, 'bank__short')));
       await victim.killAt({ says: ['update "confirmations"', 'expired'], heldAt: 'commit' }, async () => {});
-      return async (last) => {
-        await until(async () => (await read(last.service.url, id)).status === 'expired', { what: 'expired' });
+      return asked.map(({ id }) => async (last) => {
+        const expired = async () => (await read(last.service.url, id)).status === 'expired';
+        await until(() => seldom(expired), { deadlineMs: 40_000, what: 'expired' });
         return (await closingEventsOf(last, id)) === 1 ? null : 'not exactly one closing event';
-      };
+      });
     },
   },
   {
     name: 'in shutdown',
-    async kill(victim) {
-      const { run, confirmation } = await runToApprove(victim, 'oa__hang');
-      const waiting = await ask(victim.service.url);
-      const arrived = until(() => paymentsOf(victim, run).length > 0, { deadlineMs: 20_000 });
-      const stopping = arrived.then(() => {
+    together: SEVERAL,
+    async kill(victim, count) {
+      const waiting = await runsToApprove(victim, 'oa__hang', count);
+      const pending = await Promise.all(several(count, () => ask(victim.service.url)));
+      const stopping = allPaying(victim, waiting).then(() => {
         void victim.service.stop();
         return until(() => victim.service.log().includes('"msg":"stopping"'));
       });
-      await victim.killAt(stopping, () => approve(victim, confirmation));
-      return async (last) => {
-        const unknown = await unknownAfter(last, { run, confirmation }, 1);
-        if (unknown !== null) return unknown;
-        return decideAndClose(last, waiting.id, { cards: 2 });
-      };
+      await victim.killAt(stopping, () => approveAll(victim, waiting));
+      return waiting.map((one, place) => async (last) => {
+        const unknown = await unknownAfter(1)(last, one);
+        return unknown ?? decideAndClose(last, pending[place]?.id ?? '', { cards: 2 });
+      });
     },
+  },
+  {
+    name: 'about to be parked',
+    together: SEVERAL,
+    parkAfter: '1s',
+    async kill(victim, count) {
+      const parking = {
+        says: ['update "runs"', '"parked_at" = clock'],
+        heldAt: 'commit',
+        times: count,
+      } as const;
+      const held = victim.reached(parking);
+      const waiting = await runsToApprove(victim, 'oa__pay', count);
+      await victim.killAt(held, async () => {});
+      return waiting.map((one) => (last) => approve(last, one.confirmation).then(() => paidOnce(last, one)));
+    },
+  },
+  {
+    name: 'parked, and decided by the next process',
+    together: SEVERAL,
+    parkAfter: '1s',
+    async kill(victim, count) {
+      const waiting = await runsToApprove(victim, 'oa__pay', count);
+      await victim.killAt(allParked(victim, waiting), async () => {});
+      return waiting.map((one) => (last) => approve(last, one.confirmation).then(() => paidOnce(last, one)));
+    },
+  },
+  {
+    name: 'parked and decided, not taken up',
+    together: SEVERAL,
+    parkAfter: '1s',
+    kill: (victim, count) =>
+      killWhileResuming(victim, count, {
+        parked: true,
+        point: ({ confirmation }) => voteOn(confirmation, 'commit answered'),
+        verify: paidOnce,
+      }),
+  },
+  {
+    name: 'woken, not resumed',
+    together: SEVERAL,
+    parkAfter: '1s',
+    async kill(victim, count) {
+      const waiting = await runsToApprove(victim, 'oa__pay', count);
+      await allParked(victim, waiting);
+      // All at once, so that one look takes them all.
+      const ids = waiting.map(({ run }) => `'${run}'`).join(', ');
+      const wake = `update runs set parked_at = null, woken_at = now() where id in (${ids})`;
+      const taking = { says: ['update "runs"', '"woken_at" is not null'], heldAt: 'answered' } as const;
+      await victim.killAt(taking, () =>
+        runStatement(victim.databaseUrl, wake).then(() => ask(victim.service.url)),
+      );
+      return waiting.map((one) => (last) => approve(last, one.confirmation).then(() => paidOnce(last, one)));
+    },
+  },
+  {
+    name: 'resumed after it was parked, not claimed',
+    together: SEVERAL,
+    parkAfter: '1s',
+    kill: (victim, count) =>
+      killWhileResuming(victim, count, { parked: true, point: beforeClaims(count), verify: paidOnce }),
   },
 ];
 
 export const killedService: ChaosRow = {
   id: 'F12',
-  title: `the service killed at ${KILLS.length} points, each taken up by the next process`,
-  volume: { usual: 1, full: 50 },
+  title: `the service killed at ${KILLS.length} points, what stood there taken up by the next process`,
+  volume: { usual: 10, full: 50 },
   async run({ databaseUrl, rounds }) {
     const victim = await Victim.start(databaseUrl);
+    const verifies: { readonly name: string; readonly verify: Verify }[] = [];
     const wrong: string[] = [];
+    let begun = true;
     try {
-      for (let round = 0; round < rounds; round += 1) {
-        const verifies: { readonly name: string; readonly verify: Verify }[] = [];
-        for (const { name, kill } of KILLS) {
-          verifies.push({ name, verify: await kill(victim) });
-          await victim.begin();
+      for (const { name, together, parkAfter, kill } of KILLS) {
+        for (let done = 0; done < rounds; done += together) {
+          // The first kill meets the process that the victim was started with.
+          if (!begun) await victim.begin({ ...(parkAfter && { parkAfter }) });
+          begun = false;
+          const left = await kill(victim, Math.min(together, rounds - done));
+          verifies.push(...left.map((verify) => ({ name, verify })));
         }
-        await Promise.all(
-          verifies.map(async ({ name, verify }) => {
-            const fault = await verify(victim).catch((error: unknown) => String(error));
-            if (fault !== null) wrong.push(`${name}: ${fault}`);
-          }),
-        );
       }
+      await victim.begin();
+      await sideBySide(
+        verifies.length,
+        async (index) => {
+          const { name, verify } = verifies[index] ?? never();
+          const fault = await verify(victim).catch((error: unknown) => String(error));
+          if (fault !== null) wrong.push(`${name}: ${fault}`);
+        },
+        12,
+      );
       const verified = await until(
         async () =>
           (await call<{ ok: boolean }>(victim.service.url, 'GET', '/v1/audit/verify', { key: KEYS.auditor }))
@@ -174,13 +265,26 @@ export const killedService: ChaosRow = {
       await victim.stop();
     }
     return {
-      tried: rounds * KILLS.length,
+      tried: verifies.length,
       lost: wrong.length,
       doubled: 0,
       letIn: 0,
       note: wrong.length === 0 ? 'each as it should be' : wrong.join('; '),
     };
   },
+};
+
+/** The chats live in this process, and looking through all their cards again and again would hold them up. */
+async function seldom<T>(look: () => Promise<T>): Promise<T> {
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  return look();
+}
+
+const several = <T>(count: number, make: (place: number) => T): T[] =>
+  Array.from({ length: count }, (_, place) => make(place));
+
+const never = (): never => {
+  throw new Error('There is no such verification');
 };
 
 const cardsOf = ({ platforms }: Victim, id: string) =>
@@ -193,10 +297,16 @@ async function askAndShow(victim: Victim): Promise<string> {
 }
 
 const shown = (victim: Victim, id: string) =>
-  until(async () => (await read(victim.service.url, id)).deliveries.every(({ state }) => state === 'sent'), {
-    deadlineMs: 20_000,
-    what: 'both cards sent',
-  });
+  until(
+    () =>
+      seldom(async () =>
+        (await read(victim.service.url, id)).deliveries.every(({ state }) => state === 'sent'),
+      ),
+    {
+      deadlineMs: 40_000,
+      what: 'both cards sent',
+    },
+  );
 
 const tap = (victim: Victim, id: string) =>
   victim.platforms.slack.tap({
@@ -211,22 +321,28 @@ async function approve(victim: Victim, id: string) {
   return call(victim.service.url, 'POST', `/v1/confirmations/${id}/votes`, { key: KEYS.liWei, body });
 }
 
-/** Killed during a tap: what the next process finds, and the same tap then has the effect of one. */
+const voteOn = (confirmation: string, heldAt: 'commit' | 'commit answered'): KillPoint => ({
+  says: ['insert into votes', confirmation],
+  heldAt,
+});
+
+/** Killed during taps: what the next process finds, and the same tap then has the effect of one. */
 async function killWhileDeciding(
   victim: Victim,
-  point: Parameters<Victim['killAt']>[0],
+  count: number,
+  point: (id: string) => KillPoint,
   expected: string,
-): Promise<Verify> {
-  const id = await askAndShow(victim);
-  await victim.killAt(point, () => tap(victim, id));
-  return async (last) => {
+): Promise<readonly Verify[]> {
+  const ids = await Promise.all(several(count, () => askAndShow(victim)));
+  await victim.killAt(ids.map(point), () => Promise.all(ids.map((id) => tap(victim, id))));
+  return ids.map((id) => async (last) => {
     const { status } = await read(last.service.url, id);
     if (status !== expected) return `${status} instead of ${expected}`;
     await tap(last, id);
     return (await read(last.service.url, id)).status === 'approved'
       ? closed(last, id, 1)
       : 'cannot be decided';
-  };
+  });
 }
 
 async function decideAndClose(
@@ -241,15 +357,13 @@ async function decideAndClose(
 
 /** Every card of it, a duplicate included, ends without buttons; the decision is on the record once. */
 async function closed(victim: Victim, id: string, mostCards: number): Promise<string | null> {
-  await until(
-    () =>
-      cardsOf(victim, id).every(({ blocks }) => !JSON.stringify(blocks).includes('countersign.approve')) &&
-      victim.platforms.feishu
-        .messages()
-        .filter(({ card }) => JSON.stringify(card).includes(id))
-        .every(({ card }) => !JSON.stringify(card).includes('"callback"')),
-    { deadlineMs: 30_000, what: `every card of ${id} closed` },
-  );
+  const open = () =>
+    cardsOf(victim, id).some(({ blocks }) => JSON.stringify(blocks).includes('countersign.approve')) ||
+    victim.platforms.feishu
+      .messages()
+      .filter(({ card }) => JSON.stringify(card).includes(id))
+      .some(({ card }) => JSON.stringify(card).includes('"callback"'));
+  await until(() => seldom(async () => !open()), { deadlineMs: 60_000, what: `every card of ${id} closed` });
   const count = cardsOf(victim, id).length;
   if (count < 1 || count > mostCards) return `${count} cards`;
   return (await closingEventsOf(victim, id)) === 1 ? null : 'not exactly one closing event';
@@ -269,8 +383,13 @@ const paymentsOf = ({ tools }: Victim, run: string) =>
 /** What tells the payments of one run from those of the others. */
 const markOf = new Map<string, string>();
 
-async function runToApprove(victim: Victim, tool: 'oa__pay' | 'oa__hang') {
-  const mark = `mark-${markOf.size}`;
+interface WaitingRun {
+  readonly run: string;
+  readonly confirmation: string;
+}
+
+async function runToApprove(victim: Victim, tool: 'oa__pay' | 'oa__hang'): Promise<WaitingRun> {
+  const mark = `mark-${Math.random()}`;
   const run = await victim.startRun(tool, { ...PAYMENT, mark });
   markOf.set(run, mark);
   const confirmation = await until(
@@ -289,24 +408,72 @@ async function runToApprove(victim: Victim, tool: 'oa__pay' | 'oa__hang') {
   return { run, confirmation };
 }
 
-async function paidOnce(victim: Victim, run: string, confirmation: string): Promise<string | null> {
-  await until(async () => (await read(victim.service.url, confirmation)).execution.status === 'succeeded', {
-    deadlineMs: 40_000,
-    what: 'paid',
-  });
+const runsToApprove = (victim: Victim, tool: 'oa__pay' | 'oa__hang', count: number) =>
+  Promise.all(several(count, () => runToApprove(victim, tool)));
+
+const approveAll = (victim: Victim, waiting: readonly WaitingRun[]) =>
+  Promise.all(waiting.map(({ confirmation }) => approve(victim, confirmation)));
+
+const allPaying = (victim: Victim, waiting: readonly WaitingRun[]) =>
+  until(() => waiting.every(({ run }) => paymentsOf(victim, run).length > 0), { deadlineMs: 20_000 });
+
+const allParked = ({ databaseUrl }: Victim, waiting: readonly WaitingRun[]) =>
+  until(
+    async () => {
+      const parked = await runStatement<{ id: string }>(
+        databaseUrl,
+        'select id from runs where parked_at is not null',
+      );
+      const ids = new Set(parked.map(({ id }) => id));
+      return waiting.every(({ run }) => ids.has(run));
+    },
+    { deadlineMs: 20_000, what: 'all parked' },
+  );
+
+/** Held back right before each of these claims. */
+const beforeClaims = (count: number): KillPoint => ({ says: ['from "gate_controls"'], times: count });
+
+/** Killed on the way from approvals to the tool. */
+async function killWhileResuming(
+  victim: Victim,
+  count: number,
+  how: {
+    readonly parked?: boolean;
+    readonly point: KillPoint | ((run: WaitingRun) => KillPoint);
+    readonly verify: (last: Victim, run: WaitingRun) => Promise<string | null>;
+  },
+): Promise<readonly Verify[]> {
+  const { parked = false, point, verify } = how;
+  const waiting = await runsToApprove(victim, 'oa__pay', count);
+  if (parked) await allParked(victim, waiting);
+  await victim.killAt(typeof point === 'function' ? waiting.map(point) : point, () =>
+    approveAll(victim, waiting),
+  );
+  return waiting.map((one) => (last) => verify(last, one));
+}
+
+async function paidOnce(victim: Victim, { run, confirmation }: WaitingRun): Promise<string | null> {
+  await until(
+    () => seldom(async () => (await read(victim.service.url, confirmation)).execution.status === 'succeeded'),
+    {
+      deadlineMs: 60_000,
+      what: 'paid',
+    },
+  );
   const { length } = paymentsOf(victim, run);
   return length === 1 ? null : `paid ${length} times`;
 }
 
-async function unknownAfter(
-  victim: Victim,
-  { run, confirmation }: { readonly run: string; readonly confirmation: string },
-  payments: number,
-): Promise<string | null> {
-  await until(async () => (await read(victim.service.url, confirmation)).execution.status === 'unknown', {
-    deadlineMs: 40_000,
-    what: 'unknown',
-  });
-  const { length } = paymentsOf(victim, run);
-  return length === payments ? null : `paid ${length} times instead of ${payments}`;
-}
+const unknownAfter =
+  (payments: number) =>
+  async (victim: Victim, { run, confirmation }: WaitingRun): Promise<string | null> => {
+    await until(
+      () => seldom(async () => (await read(victim.service.url, confirmation)).execution.status === 'unknown'),
+      {
+        deadlineMs: 60_000,
+        what: 'unknown',
+      },
+    );
+    const { length } = paymentsOf(victim, run);
+    return length === payments ? null : `paid ${length} times instead of ${payments}`;
+  };

@@ -1,12 +1,25 @@
 import { z } from 'zod';
-import { ON_REJECTED, type PlanNode } from '../agent/plan.ts';
 import { faultOfArguments } from '../confirmation/arguments.ts';
 import { CountersignError } from '../errors.ts';
 import { agentId } from '../ids.ts';
-import { jsonObject, name } from './schemas/field.ts';
+import type { JsonObject } from '../json.ts';
+import { ON_REJECTED, type PlanNode } from './plan.ts';
 
 /** More nodes than any plan needs, few enough to check at once. */
 const MOST_NODES = 1000;
+
+const name = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((value) => !value.includes('\u0000'), { message: 'must not hold a NUL character' });
+
+/** Looked at no further here, however large. */
+const jsonObject = z
+  .custom<JsonObject>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), {
+    message: 'must be a JSON object',
+  })
+  .meta({ type: 'object', additionalProperties: true });
 
 const nodeBody = z.strictObject({
   id: name,
@@ -18,7 +31,7 @@ const nodeBody = z.strictObject({
   onRejected: z.enum(ON_REJECTED).default('fail'),
 });
 
-/** A plan as `POST /v1/runs` takes it: each node calls a tool with `args`, or an agent with `input`. */
+/** A plan as `POST /v1/runs` takes it, and as a model proposes it: each node calls a tool with `args`, or an agent with `input`. */
 export const planBody = z.strictObject({ nodes: z.array(nodeBody).min(1).max(MOST_NODES) });
 
 /** The nodes of a plan. Throws `invalid_plan` or `invalid_arguments`, naming the node; edges are the executor's to check. */
@@ -39,3 +52,14 @@ function planNode({ id, tool, agent, args, input, ...rest }: z.infer<typeof node
   }
   throw refuse('must name either a `tool` or an `agent`');
 }
+
+/** A stored plan in the shape in which it is given. */
+export const planJson = (plan: readonly PlanNode[]): z.infer<typeof planBody> => ({
+  nodes: plan.map((node) => {
+    const { id, dependsOn, onRejected } = node;
+    const edges = { dependsOn: [...dependsOn], onRejected };
+    return node.kind === 'tool'
+      ? { id, tool: node.tool, args: node.args, ...edges }
+      : { id, agent: node.agent, input: node.input, ...edges };
+  }),
+});

@@ -1,0 +1,92 @@
+import type { Clock } from '../clock.ts';
+import type { ConfirmationId, RunId } from '../ids.ts';
+import { RunStop } from './run-stop.ts';
+
+/** What an open call of a run can wait for without anything to do meanwhile. */
+export type RunWait =
+  | { readonly kind: 'decision'; readonly confirmation: ConfirmationId }
+  | { readonly kind: 'cool-off'; readonly confirmation: ConfirmationId }
+  /** Null: no confirmation stands behind the call; only cancelling the run ends the wait. */
+  | { readonly kind: 'settlement'; readonly confirmation: ConfirmationId | null }
+  | { readonly kind: 'delegate'; readonly run: RunId };
+
+/**
+ * The waits of one run in this process. Once everything that is open has only waited for `parkAfterMs`, the run is
+ * parked: its rows let go of this worker first, then every wait here is given up. From the moment it is tried, no
+ * wait that ends lets its call go on before the answer is known, so nothing is claimed for a run that is parked.
+ */
+export class RunWaits {
+  readonly #parkAfterMs: number;
+  readonly #clock: Clock;
+  readonly #park: (waits: readonly RunWait[]) => Promise<boolean>;
+  readonly #onParked: () => void;
+  readonly #waits = new Set<RunWait>();
+  #open = 0;
+  #cancelTimer: (() => void) | null = null;
+  #parking: Promise<void> | null = null;
+  #parked = false;
+
+  constructor(input: {
+    readonly parkAfterMs: number;
+    readonly clock: Clock;
+    /** Parks the run where nothing of this has ended meanwhile; false: it stays. Never throws. */
+    readonly park: (waits: readonly RunWait[]) => Promise<boolean>;
+    /** Gives up every wait. */
+    readonly onParked: () => void;
+  }) {
+    this.#parkAfterMs = input.parkAfterMs;
+    this.#clock = input.clock;
+    this.#park = input.park;
+    this.#onParked = input.onParked;
+  }
+
+  /** One call or node, from its beginning to its end: while it does not wait, the run is not parked. */
+  async whileOpen<T>(work: () => Promise<T>): Promise<T> {
+    this.#open += 1;
+    this.#look();
+    try {
+      return await work();
+    } finally {
+      this.#open -= 1;
+      this.#look();
+    }
+  }
+
+  /** One wait of an open call. Throws a `RunStop` where the run has been parked. */
+  async during<T>(wait: RunWait, work: () => Promise<T>): Promise<T> {
+    this.#waits.add(wait);
+    this.#look();
+    try {
+      return await work();
+    } finally {
+      this.#waits.delete(wait);
+      this.#look();
+      await this.#parking;
+      this.#throwIfParked();
+    }
+  }
+
+  #throwIfParked(): void {
+    if (this.#parked) throw new RunStop('parked');
+  }
+
+  #look(): void {
+    const onlyWaits = this.#open > 0 && this.#waits.size === this.#open && !this.#parked;
+    if (!onlyWaits) {
+      this.#cancelTimer?.();
+      this.#cancelTimer = null;
+    } else if (this.#cancelTimer === null && this.#parking === null) {
+      this.#cancelTimer = this.#clock.setTimer(this.#parkAfterMs, () => {
+        this.#cancelTimer = null;
+        this.#parking = this.#tryToPark();
+      });
+    }
+  }
+
+  async #tryToPark(): Promise<void> {
+    this.#parked = await this.#park([...this.#waits]);
+    this.#parking = null;
+    if (this.#parked) this.#onParked();
+    else this.#look();
+  }
+}

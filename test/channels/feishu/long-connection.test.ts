@@ -1,0 +1,186 @@
+import pino from 'pino';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { feishuChannelKind } from '../../../channels/feishu/index.ts';
+import type { Channel } from '../../../src/channel/channel.ts';
+import type { InboundEvent } from '../../../src/channel/inbound-event.ts';
+import { systemClock } from '../../../src/clock.ts';
+import { channelId, newDeliveryId } from '../../../src/ids.ts';
+import type { JsonObject } from '../../../src/json.ts';
+import { type FeishuStandin, startFeishuStandin } from '../../../src/standin/feishu/start-feishu-standin.ts';
+import { until } from '../../support/until.ts';
+import { sampleCard } from '../sample-card.ts';
+import { APP, buttonFor, LI_WEI } from './feishu-rig.ts';
+
+let feishu: FeishuStandin;
+let channel: Channel;
+let events: InboundEvent[];
+let refusals: string[];
+let log: string[];
+
+async function connect(settings: Readonly<Record<string, unknown>> = {}) {
+  channel = feishuChannelKind.create({
+    id: channelId('pay-feishu'),
+    settings: feishuChannelKind.settings.parse({
+      ...{ ...APP, domain: feishu.url, mode: 'long-connection' },
+      ...settings,
+    }),
+    locale: 'zh-CN',
+    clock: systemClock,
+    logger: pino({ level: 'trace' }, { write: (line: string) => void log.push(line) }),
+  });
+  await channel.start();
+  channel.connection?.open({
+    async handle(event) {
+      events.push(event);
+      if (event.type !== 'tap') return { answer: { status: 200, contentType: '', body: '{}' } };
+      const words = { 'zh-CN': '已批准', 'en-US': 'Approved' };
+      return channel.reply(event, { kind: 'notice', notice: { level: 'success', text: words } });
+    },
+    async refuse(reason) {
+      refusals.push(reason);
+    },
+  });
+}
+const platform = () => {
+  if (feishu.longConnections === null) throw new Error('there are no long connections');
+  return feishu.longConnections;
+};
+const connectionAt = (at: number) => {
+  const connection = platform().connections()[at];
+  if (connection === undefined) throw new Error(`there is no connection ${at}`);
+  return connection;
+};
+const tapOnCard = async () => {
+  const outcome = await channel.send({
+    id: newDeliveryId(),
+    confirmationId: sampleCard().confirmationId,
+    token: 'tok_0123456789abcdef',
+    rendered: channel.render(sampleCard(), 'tok_0123456789abcdef'),
+    attempt: 1,
+    signal: AbortSignal.timeout(20_000),
+  });
+  if (outcome.kind !== 'sent') throw new Error('the card was not sent');
+  return { openId: LI_WEI.openId, messageId: outcome.messageId, element: buttonFor('approve') };
+};
+const payload = async (header: JsonObject = {}) => {
+  const genuine = feishu.payloadOf(await tapOnCard());
+  return { ...genuine, header: { ...(genuine.header as JsonObject), ...header } };
+};
+
+beforeEach(async () => {
+  events = [];
+  refusals = [];
+  log = [];
+  feishu = await startFeishuStandin({
+    ...APP,
+    users: [LI_WEI],
+    callbackUrl: () => null,
+    longConnection: true,
+  });
+  await connect();
+  await until(() => channel.connection?.status().open === 2);
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await channel.stop();
+  await feishu.stop();
+});
+
+describe('a tap over a long connection', () => {
+  it('is answered with the toast', async () => {
+    expect(await feishu.tap(await tapOnCard())).toMatchObject({
+      kind: 'toast',
+      type: 'success',
+      text: '已批准',
+    });
+    expect(events).toMatchObject([
+      { type: 'tap', app: APP.appId, tenant: APP.tenant, actor: { ids: { openId: LI_WEI.openId } } },
+    ]);
+  });
+
+  it('that comes in several frames is one tap', async () => {
+    platform().splitNextEvent(7);
+    expect(await feishu.tap(await tapOnCard())).toMatchObject({ kind: 'toast' });
+    expect(events).toHaveLength(1);
+  });
+
+  it('that comes twice happens once, and is answered twice', async () => {
+    const event = await payload();
+    const answers = await Promise.all([0, 1].map((at) => connectionAt(at).deliver(event)));
+    for (const answer of answers) expect(answer).toMatchObject({ kind: 'answered', code: 200 });
+    expect(events).toHaveLength(1);
+  });
+
+  it.each([undefined, '', null])('may carry the verification token %j', async (token) => {
+    const event = await payload();
+    if (token === undefined) delete (event.header as Record<string, unknown>).token;
+    else Object.assign(event.header, { token });
+    expect(await connectionAt(0).deliver(event)).toMatchObject({ kind: 'answered', code: 200 });
+    expect(events).toHaveLength(1);
+  });
+
+  it('under another verification token is refused, recorded and not handled', async () => {
+    const event = await payload({ token: 'of another app' });
+    expect(await connectionAt(0).deliver(event)).toEqual({ kind: 'answered', code: 500, body: null });
+    expect(refusals).toEqual(['the verification token is wrong']);
+    expect(events).toEqual([]);
+  });
+
+  it('of another shape does nothing and is answered', async () => {
+    for (const strange of [{}, { schema: '2.0' }, { header: null }, { header: { event_type: 'x' } }])
+      expect(await connectionAt(0).deliver(strange)).toEqual({ kind: 'answered', code: 200, body: '{}' });
+    expect(events.map(({ type }) => type)).toEqual(Array(4).fill('unsupported'));
+  });
+});
+
+describe('a long connection', () => {
+  it('survives whatever is no frame of Feishu’s', async () => {
+    for (const bytes of ['', 'null', '\x08', '\xff\xff\xff', 'x'.repeat(100_000)])
+      for (const at of [0, 1]) connectionAt(at).send(Buffer.from(bytes, 'latin1'));
+    expect(await feishu.tap(await tapOnCard())).toMatchObject({ kind: 'toast' });
+    expect(channel.connection?.status()).toMatchObject({ open: 2, reconnects: 0 });
+  });
+
+  it('that has died silently is found by its ping, and replaced', async () => {
+    await channel.stop();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const untilNow = async (condition: () => boolean) => {
+      for (let round = 0; round < 20_000 && !condition(); round += 1)
+        await new Promise((resolve) => setImmediate(resolve));
+      expect(condition()).toBe(true);
+    };
+    await connect();
+    await untilNow(() => channel.connection?.status().open === 2);
+    for (const connection of platform().connections()) connection.freeze();
+    // The interval that the endpoint gave is two minutes; the channel pings after half of one.
+    vi.advanceTimersByTime(30_000);
+    vi.advanceTimersByTime(10_000);
+    await untilNow(() => {
+      vi.advanceTimersByTime(100);
+      const status = channel.connection?.status();
+      return status?.reconnects === 2 && status.open === 2;
+    });
+  });
+
+  it('is not opened by a check, which says what is wrong with the credentials', async () => {
+    expect(await channel.connection?.check(AbortSignal.timeout(5_000))).toMatchObject({ ready: true });
+    expect(platform().connections()).toHaveLength(2);
+    await channel.stop();
+    await connect({ appSecret: 'wrong' });
+    expect(await channel.connection?.check(AbortSignal.timeout(5_000))).toEqual({
+      ready: false,
+      detail: 'long connection: the endpoint answered 514: auth failed',
+    });
+    await until(() => channel.health().detail.includes('(the endpoint answered 514: auth failed)'));
+    expect(channel.health().ready).toBe(false);
+  });
+
+  it('leaves neither secret nor ticket in the log, nor anything that was said', async () => {
+    for (const connection of platform().connections()) connection.cut();
+    await until(() => channel.connection?.status().reconnects === 2);
+    await until(async () => (await feishu.tap(await tapOnCard())).kind === 'toast');
+    expect(log.join()).toContain('is replaced');
+    for (const secret of [APP.appSecret, APP.verificationToken, 'ticket', 'ws://', 'card.action'])
+      expect(log.join()).not.toContain(secret);
+  });
+});
