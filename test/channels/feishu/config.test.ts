@@ -50,6 +50,7 @@ describe('settings of a Feishu channel', () => {
     expect(settings).toEqual({
       ...app,
       domain: 'https://open.feishu.cn',
+      messagesPerSecond: 5,
       mode: 'long-connection',
       verificationToken: '',
     });
