@@ -11,6 +11,7 @@ export const AUDIT_KINDS = [
   'request.reminded',
   'card.delivered',
   'card.failed',
+  'card.moved',
   'grant.claimed',
   'grant.refused',
   'grant.revoked',

@@ -8,6 +8,8 @@ export interface DeliveryOnRecord {
   readonly channel: ChannelId;
   readonly address: ChannelAddress;
   readonly messageIds: readonly string[];
+  /** Messages of this delivery that say that the card has moved. */
+  readonly retiredMessageIds: readonly string[];
   /** False where the card could not show in full what decides: then it cannot approve. */
   readonly decisiveShown: boolean;
 }

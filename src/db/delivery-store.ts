@@ -24,7 +24,7 @@ export async function insertDeliveries(
   if (input.addresses.length === 0) return;
   await connection.insert(deliveries).values(
     input.addresses.map(({ channelId, provider, app, tenant, chat }) => ({
-      id: newDeliveryId(),
+      ...firstIssue(),
       confirmationId: input.confirmationId,
       channelId,
       provider,
@@ -70,7 +70,10 @@ export async function reachedNobody(
   confirmationId: ConfirmationId,
 ): Promise<boolean> {
   const rows = await connection
-    .select({ messageIds: deliveries.messageIds, unconfirmedSends: deliveries.unconfirmedSends })
+    .select({
+      messageIds: sql<readonly string[]>`${deliveries.retiredMessageIds} || ${deliveries.messageIds}`,
+      unconfirmedSends: deliveries.unconfirmedSends,
+    })
     .from(deliveries)
     .where(eq(deliveries.confirmationId, confirmationId))
     .orderBy(deliveries.id)
@@ -94,7 +97,7 @@ export async function deliveriesOf(
     byConfirmation.get(row.confirmationId)?.push({
       channel: row.channelId,
       state: row.state,
-      messageIds: row.messageIds,
+      messageIds: [...row.retiredMessageIds, ...row.messageIds],
       at: row.at,
       error: row.error,
     });
@@ -109,13 +112,15 @@ export async function findDeliveryByToken(
 ): Promise<DeliveryOnRecord | null> {
   const [row] = await connection.select().from(deliveries).where(eq(deliveries.token, token));
   if (!row) return null;
-  const { id, confirmationId, channelId, provider, app, tenant, chat, messageIds, decisiveShown } = row;
+  const { id, confirmationId, channelId, provider, app, tenant, chat, decisiveShown } = row;
+  const { messageIds, retiredMessageIds } = row;
   return {
     id,
     confirmationId,
     channel: channelId,
     address: { provider, app, tenant, chat },
     messageIds,
+    retiredMessageIds,
     decisiveShown,
   };
 }
@@ -144,6 +149,8 @@ export async function adoptMessage(
       unconfirmedSends: sql`greatest(${deliveries.unconfirmedSends} - 1, 0)`,
       // Nobody knows which version that message shows.
       shownVersion: 0,
+      hasButtons: true,
+      issuedAt: sql`coalesce(${deliveries.issuedAt}, ${deliveries.createdAt})`,
       attempts: 0,
       nextAttemptAt: sql`clock_timestamp()`,
       at: sql`clock_timestamp()`,
@@ -152,7 +159,7 @@ export async function adoptMessage(
     .where(
       and(
         eq(deliveries.id, input.delivery),
-        sql`not ${input.messageId} = any(${deliveries.messageIds})`,
+        sql`not ${input.messageId} = any(${deliveries.messageIds} || ${deliveries.retiredMessageIds})`,
         sql`(cardinality(${deliveries.messageIds}) = 0 or ${deliveries.unconfirmedSends} > 0)`,
         sql`not exists (${taken})`,
       ),
@@ -193,6 +200,12 @@ export const createTapDeliveries = ({ connection }: Pick<Database, 'connection'>
   adoptMessage: (input) => adoptMessage(connection, input),
   seenCard: (input) => findSeenCard(connection, input),
 });
+
+/** A delivery's first message goes by the delivery's own id. */
+function firstIssue() {
+  const id = newDeliveryId();
+  return { id, issueId: id };
+}
 
 /** 128 bits in base64url: names a card in its own buttons, and cannot be guessed. */
 const newToken = (): string => randomBytes(16).toString('base64url');

@@ -71,6 +71,8 @@ async function claim(
         eq(deliveries.channelId, channel),
         sql`case when ${reminders.kind} = 'unknown' then ${confirmations.executionStatus} = 'unknown'
           else ${confirmations.status} = 'pending' end`,
+        // None while a card moves.
+        sql`cardinality(${deliveries.messageIds}) > 0`,
         sql`${reminders.nextAttemptAt} <= ${CLOCK}`,
       ),
     )

@@ -27,7 +27,7 @@ export async function findUndeliverable(
     )
     .groupBy(confirmations.id)
     .having(
-      sql`bool_and(cardinality(${deliveries.messageIds}) = 0 and ${deliveries.unconfirmedSends} = 0)
+      sql`bool_and(cardinality(${deliveries.messageIds} || ${deliveries.retiredMessageIds}) = 0 and ${deliveries.unconfirmedSends} = 0)
         and (${allRefused} or ${confirmations.createdAt} + ${timeout} <= clock_timestamp())`,
     )
     .limit(BATCH);
