@@ -6,10 +6,12 @@ import { type AgentEngine, createAgentEngine } from './agent/create-agent-engine
 import { McpConnector } from './agent/mcp-connector.ts';
 import { ToolCatalog } from './agent/tool-catalog.ts';
 import type { Channel } from './channel/channel.ts';
+import { ChatPaces } from './channel/chat-pace.ts';
 import { DeliveryWorker } from './channel/delivery-worker.ts';
 import { ReminderWorker } from './channel/reminder-worker.ts';
 import { type Clock, sleep, systemClock } from './clock.ts';
 import type { Config, ConnectorConfig } from './config/config.ts';
+import { createArgumentMask } from './confirmation/argument-mask.ts';
 import type { Reach } from './confirmation/card-places.ts';
 import type { ConfirmationService } from './confirmation/confirmation-service.ts';
 import { createCardSource } from './confirmation/create-card-source.ts';
@@ -147,6 +149,7 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
     clock,
     logger,
     timeZone: config.timeZone,
+    mask: createArgumentMask(config.masked),
   });
   const server = createApp({
     config,
@@ -300,6 +303,7 @@ async function createCore(
     gate: createConfirmationGate({
       ...asking,
       organization: config.organization,
+      mask: createArgumentMask(config.masked),
       ownerOf: (agent) => owners.get(agent) ?? null,
     }),
   };
@@ -346,10 +350,13 @@ function startDeliveries(
   },
 ): void {
   const { ledger, reach, confirmations, freezes, channels, publicUrl } = parts;
+  const paces = new ChatPaces(clock);
+  const mask = createArgumentMask(config.masked);
   const worker = new DeliveryWorker({
     outbox: createDeliveryOutbox(database),
-    cards: createCardSource({ confirmations, freezes, timeZone: config.timeZone, publicUrl }),
+    cards: createCardSource({ confirmations, freezes, timeZone: config.timeZone, publicUrl, mask }),
     channels: [...channels.values()],
+    paces,
     wakeUps: {
       onDelivery: (run) => database.notifier.subscribe('confirmation', run),
       onReconnect: (run) => database.notifier.onReconnect(run),
@@ -362,11 +369,12 @@ function startDeliveries(
   const reminders = new ReminderWorker({
     outbox: createReminderOutbox(database),
     channels: [...channels.values()],
+    paces,
     async textOf({ confirmationId, kind, locale }) {
       const request = await confirmations.get(confirmationId);
       if (request === null) return null;
       const freeze = freezeOf(request, await freezes.active());
-      return reminderText({ request, freeze, kind, locale, timeZone: config.timeZone, publicUrl });
+      return reminderText({ request, freeze, kind, locale, timeZone: config.timeZone, publicUrl, mask });
     },
     clock,
     logger,

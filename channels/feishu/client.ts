@@ -35,8 +35,11 @@ export type ApiResult =
   | { readonly kind: 'uncertain'; readonly error: string }
   /** It was not carried out, and may be later. */
   | { readonly kind: 'retry'; readonly error: string; readonly retryAfterMs: number | null }
-  /** It was not carried out and never will be as it stands; the member asked about is none that this app may see. */
-  | { readonly kind: 'refused'; readonly error: string; readonly noSuchMember?: boolean };
+  /** It was not carried out and never will be as it stands. */
+  | { readonly kind: 'refused'; readonly error: string; readonly why?: RefusalReason };
+
+/** A refusal of which the caller can make something. */
+export type RefusalReason = 'no-such-member' | 'content' | 'message-gone';
 
 /**
  * The official SDK's client, made fit for a gate: a time-out, no proxy from the environment, no redirects, a cache
@@ -170,8 +173,14 @@ const RATE_LIMITED = new Set([99991400, 230020, 11232, 11233, 11247]);
 /** "The message is being sent": an earlier attempt with the same `uuid` is under way. */
 const STILL_SENDING = 230049;
 
-/** Of the directory: an id that nobody has, or of a member outside what the app may see (41050). */
-const NO_SUCH_MEMBER = new Set([41012, 41050, 99992351]);
+const REFUSAL_REASONS: ReadonlyMap<number, RefusalReason> = new Map([
+  // Of the directory: an id that nobody has, or of a member outside what the app may see (41050).
+  ...[41012, 41050, 99992351].map((code) => [code, 'no-such-member'] as const),
+  // What the card says: personal data (230022), the audit of content (230028), too large (230025), a bad card (230099).
+  ...[230022, 230025, 230028, 230099].map((code) => [code, 'content'] as const),
+  // Recalled, deleted, older than 14 days.
+  ...[230011, 230031, 230110].map((code) => [code, 'message-gone'] as const),
+]);
 
 /**
  * Families that say no for good: 100xx credentials (10003 app id, 10014 secret), 230xxx to 232xxx messages (230002 not in the
@@ -194,7 +203,8 @@ function classifyAnswer(response: AxiosResponse): ApiResult {
   if (status === 429 || (answer && RATE_LIMITED.has(answer.code)))
     return { kind: 'retry', error, retryAfterMs: rateLimitReset(response) };
   if (status >= 500 || answer?.code === STILL_SENDING) return { kind: 'uncertain', error };
-  if (answer && NO_SUCH_MEMBER.has(answer.code)) return { kind: 'refused', error, noSuchMember: true };
+  const why = answer && REFUSAL_REASONS.get(answer.code);
+  if (why) return { kind: 'refused', error, why };
   if (!answer)
     return status < 300 ? { kind: 'uncertain', error } : { kind: 'retry', error, retryAfterMs: null };
   return refusesForGood(answer.code)
@@ -202,10 +212,13 @@ function classifyAnswer(response: AxiosResponse): ApiResult {
     : { kind: 'retry', error, retryAfterMs: null };
 }
 
+/** Where the platform is busy and does not say for how long. */
+const UNSAID_RESET_MS = 5_000;
+
 /** `x-ogw-ratelimit-reset`: seconds until the limit is lifted. Bounded, so that no answer can park a card. */
-function rateLimitReset(response: AxiosResponse): number | null {
+function rateLimitReset(response: AxiosResponse): number {
   const header: unknown = response.headers['x-ogw-ratelimit-reset'] ?? response.headers['retry-after'];
-  if (typeof header !== 'string' || !/^\d{1,6}$/.test(header)) return null;
+  if (typeof header !== 'string' || !/^\d{1,6}$/.test(header)) return UNSAID_RESET_MS;
   return Math.min(Number(header), 300) * 1000;
 }
 

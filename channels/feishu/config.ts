@@ -25,6 +25,8 @@ interface FeishuApp {
   readonly tenant: string;
   /** `oc_…`, the group that gets the cards. */
   readonly chat: string;
+  /** How fast new messages go out to the group: all bots in it share one limit. */
+  readonly messagesPerSecond: number;
 }
 
 /** How taps reach us, with what proves that they come from Feishu. */
@@ -54,6 +56,7 @@ export const feishuSettings: z.ZodType<FeishuSettings> = z
     verificationToken: consoleValue('verificationToken').or(z.literal('')).default(''),
     tenant: consoleValue('tenant'),
     chat: consoleValue('chat'),
+    messagesPerSecond: z.number().min(0.05).max(100).default(5),
     mode: z
       .enum(['webhook', 'long-connection'], { error: 'mode must be webhook or long-connection' })
       .default('webhook'),

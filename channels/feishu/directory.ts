@@ -27,7 +27,7 @@ export async function resolveMember(input: {
     params: { user_id_type: 'open_id' },
     signal,
   });
-  if (result.kind === 'refused' && result.noSuchMember) return null;
+  if (result.kind === 'refused' && result.why === 'no-such-member') return null;
   if (result.kind !== 'done') throw new Error(`The Feishu directory did not answer: ${result.error}`);
   const { user } = directoryAnswer.parse(result.data);
   if (user.status?.is_resigned === true) return null;

@@ -59,11 +59,11 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
     switch (result.kind) {
       case 'done':
         return { kind: 'updated' };
-      case 'uncertain':
-        // The same content again changes nothing.
-        return { kind: 'retry', error: result.error, retryAfterMs: null };
-      case 'retry':
       case 'refused':
+        if (result.why === 'message-gone') return { kind: 'gone', error: result.error };
+        return { kind: result.why === 'content' ? 'content-refused' : 'refused', error: result.error };
+      case 'uncertain':
+      case 'retry':
         return result;
     }
   }
@@ -74,6 +74,14 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
     locale,
     ...(connection && { connection }),
     address: { provider: 'feishu', app: settings.appId, tenant: settings.tenant, chat: settings.chat },
+
+    // "5 QPS per group, shared by all bots" for sending; changes are limited by the message and the app (50 a second,
+    // 1,000 a minute). A JSON 2.0 card can be changed and tapped for 14 days (open.feishu.cn).
+    pace: {
+      messages: { perSecond: settings.messagesPerSecond, burst: 1 },
+      changes: { perSecond: Math.max(settings.messagesPerSecond, 5), burst: 5 },
+    },
+    cardLifetimeMs: 14 * 86_400_000,
 
     async start() {
       // Not waited for: a platform that is down must not stop the start, and taps need no token.
@@ -129,13 +137,15 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
         body: { receive_id: receiver.id, msg_type: 'interactive', content: rendered.payload, uuid: id },
         signal,
       });
+      if (result.kind === 'refused' && result.why === 'content')
+        return { kind: 'content-refused', error: result.error };
       if (result.kind !== 'done') return result;
       const messageId = messageIdIn(result.data);
       if (messageId === null)
         return { kind: 'uncertain', error: 'Feishu took the card and named no message' };
       // A message that an earlier attempt made still shows what that attempt drew.
       const outcome = attempt > 1 ? await changeCard({ messageId, rendered, signal }) : null;
-      return outcome?.kind === 'retry'
+      return outcome?.kind === 'retry' || outcome?.kind === 'uncertain'
         ? { kind: 'uncertain', error: outcome.error }
         : { kind: 'sent', messageId, ...(direct && chatIn(result.data)) };
     },

@@ -45,6 +45,8 @@ export interface SlackClient {
 const DEFAULT_TIMEOUT_MS = 10_000;
 /** A longer `Retry-After` is not believed; the next attempt finds out. */
 const LONGEST_RETRY_AFTER_MS = 300_000;
+/** Where Slack is busy and does not say for how long. */
+const UNSAID_RETRY_AFTER_MS = 5_000;
 
 export function createSlackClient(settings: {
   readonly apiUrl: string;
@@ -107,16 +109,21 @@ const REFUSED_FOR_GOOD: ReadonlySet<string> = new Set([
   ],
 ]);
 
+/** What the message says is too much, or not what Slack takes: one that says less may be. */
+const CONTENT_REFUSED: ReadonlySet<string> = new Set([
+  ...['invalid_blocks', 'invalid_blocks_format', 'msg_too_long', 'msg_blocks_too_long', 'no_text'],
+]);
+const GONE: ReadonlySet<string> = new Set(['message_not_found', 'edit_window_closed']);
+
 /** Slack says of these that part of the work may have been done. */
 const HALF_DONE: ReadonlySet<string> = new Set(['internal_error', 'fatal_error']);
 
 function classify(method: string, error: unknown, status: number | null): SlackResult {
   if (error instanceof WebAPIRateLimitedError) {
-    const retryAfterMs = Math.min(error.retryAfter * 1000, LONGEST_RETRY_AFTER_MS);
-    return { kind: 'not-done', error: `${method}: rate limited`, retryAfterMs, answered: true };
+    return rateLimited(method, Math.min(error.retryAfter * 1000, LONGEST_RETRY_AFTER_MS));
   }
   // A 429 without a readable `Retry-After`.
-  if (status === 429) return notDone(`${method}: rate limited`);
+  if (status === 429) return rateLimited(method, UNSAID_RETRY_AFTER_MS);
   if (error instanceof WebAPIPlatformError) return classifyCode(method, error);
   if (error instanceof WebAPIHTTPError) {
     const text = `${method}: HTTP ${error.statusCode}`;
@@ -133,10 +140,19 @@ function classifyCode(method: string, error: WebAPIPlatformError): SlackResult {
   // Slack's messages name the block and the rule, not what the block says.
   const details = (error.data.response_metadata?.messages ?? []).slice(0, 3).join(' ').slice(0, 300);
   const text = `${method}: ${code}${details === '' ? '' : ` ${details}`}`;
+  // Some calls say it in the body.
+  if (code === 'ratelimited' || code === 'rate_limited') return rateLimited(method, UNSAID_RETRY_AFTER_MS);
   if (REFUSED_FOR_GOOD.has(code)) return { kind: 'refused', code, error: text };
   if (HALF_DONE.has(code)) return { kind: 'uncertain', error: text };
   return { kind: 'not-done', error: text, retryAfterMs: null, answered: true };
 }
+
+const rateLimited = (method: string, retryAfterMs: number): SlackResult => ({
+  kind: 'not-done',
+  error: `${method}: rate limited`,
+  retryAfterMs,
+  answered: true,
+});
 
 const notDone = (error: string): SlackResult => ({
   kind: 'not-done',
@@ -174,7 +190,7 @@ export function toSendOutcome(result: Exclude<SlackResult, { kind: 'ok' }>): Sen
     case 'not-done':
       return { kind: 'retry', error: result.error, retryAfterMs: result.retryAfterMs };
     case 'refused':
-      return { kind: 'refused', error: result.error };
+      return { kind: CONTENT_REFUSED.has(result.code) ? 'content-refused' : 'refused', error: result.error };
     case 'uncertain':
       return { kind: 'uncertain', error: result.error };
     default:
@@ -182,7 +198,7 @@ export function toSendOutcome(result: Exclude<SlackResult, { kind: 'ok' }>): Sen
   }
 }
 
-/** `chat.update` is idempotent: what is uncertain is simply done again. */
+/** `chat.update` is idempotent: what is uncertain is done again, and once more when nothing can be under way. */
 export function toUpdateOutcome(result: SlackResult): UpdateOutcome {
   switch (result.kind) {
     case 'ok':
@@ -190,9 +206,10 @@ export function toUpdateOutcome(result: SlackResult): UpdateOutcome {
     case 'not-done':
       return { kind: 'retry', error: result.error, retryAfterMs: result.retryAfterMs };
     case 'refused':
-      return { kind: 'refused', error: result.error };
+      if (GONE.has(result.code)) return { kind: 'gone', error: result.error };
+      return { kind: CONTENT_REFUSED.has(result.code) ? 'content-refused' : 'refused', error: result.error };
     case 'uncertain':
-      return { kind: 'retry', error: result.error, retryAfterMs: null };
+      return { kind: 'uncertain', error: result.error };
     default:
       return assertNever(result);
   }

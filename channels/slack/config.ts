@@ -20,6 +20,8 @@ interface SlackApp {
   /** Empty where it was not given: then `api_app_id` is not compared. */
   readonly appId: string;
   readonly channel: string;
+  /** How fast new messages go out to the channel. */
+  readonly messagesPerSecond: number;
 }
 
 /** How taps reach us, with what proves that they come from Slack. */
@@ -48,6 +50,7 @@ export const slackSettings: z.ZodType<SlackSettings> = z
     channel: z
       .string()
       .regex(SLACK_ID.channel, 'has to be a Slack channel id, like C0FINANCE (not its name)'),
+    messagesPerSecond: z.number().min(0.05).max(100).default(1),
     mode: z.enum(['http', 'socket']).default('http'),
   })
   .transform(({ mode, signingSecret, appToken, apiUrl, ...app }, context): SlackSettings => {

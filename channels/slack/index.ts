@@ -14,6 +14,7 @@ import type {
   UpdateOutcome,
 } from '../../src/channel/channel.ts';
 import type { ChannelInput, ChannelKind } from '../../src/channel/channel-kind.ts';
+import type { ChannelPace } from '../../src/channel/chat-pace.ts';
 import type { ChannelFinding, DiagnosisInput } from '../../src/channel/diagnosis.ts';
 import { withConnections } from '../../src/channel/inbound-connection.ts';
 import type { CallbackReply, ChannelActor, TapEvent } from '../../src/channel/inbound-event.ts';
@@ -53,6 +54,15 @@ export const slackChannelKind: ChannelKind<SlackSettings> = {
   manifest: slackManifest,
 };
 
+/**
+ * "No more than one message per second per channel" of `chat.postMessage`; `chat.update` is of tier 3, 50 a minute
+ * with bursts (docs.slack.dev, "Rate limits").
+ */
+const paceOf = ({ messagesPerSecond }: SlackSettings): ChannelPace => ({
+  messages: { perSecond: messagesPerSecond, burst: 1 },
+  changes: { perSecond: Math.max(messagesPerSecond, 50 / 60), burst: 10 },
+});
+
 const CHECK_EVERY_MS = 60_000;
 /** How many pages of the channel's history a look-up reads before it gives up without an answer. */
 const LOOK_UP_PAGES = 5;
@@ -65,6 +75,7 @@ class SlackChannel implements Channel {
   readonly kind = 'slack';
   readonly locale: Channel['locale'];
   readonly address: ChannelAddress;
+  readonly pace: ChannelPace;
   readonly connection?: SlackSocketMode;
   readonly #input: ChannelInput<SlackSettings>;
   readonly #client: SlackClient;
@@ -82,6 +93,7 @@ class SlackChannel implements Channel {
     this.#locales = createPersonLocales({ client: this.#client, fallback: input.locale, clock: input.clock });
     this.id = input.id;
     this.locale = input.locale;
+    this.pace = paceOf(settings);
     this.address = { provider: 'slack', app: settings.appId, tenant: settings.team, chat: settings.channel };
     if (settings.mode === 'socket') this.connection = new SlackSocketMode({ ...input, settings });
   }

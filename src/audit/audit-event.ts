@@ -12,6 +12,7 @@ export const AUDIT_KINDS = [
   'request.rerouted',
   'card.delivered',
   'card.failed',
+  'card.moved',
   'grant.claimed',
   'grant.refused',
   'grant.revoked',

@@ -1,6 +1,7 @@
-import type { ChannelId, ConfirmationId, DeliveryId } from '../ids.ts';
+import type { ChannelId, ConfirmationId } from '../ids.ts';
 import type { Locale, LocalizedText } from '../locale.ts';
 import type { Card, RenderedCard } from './card.ts';
+import type { ChannelPace } from './chat-pace.ts';
 import type { ChannelFinding, DiagnosisInput } from './diagnosis.ts';
 import type { InboundConnection } from './inbound-connection.ts';
 import type { CallbackReply, ChannelActor, InboundEvent, TapEvent } from './inbound-event.ts';
@@ -16,6 +17,13 @@ export interface Channel {
   readonly locale: Locale;
   /** The address a delivery of this channel goes to; a callback must come from the same one. */
   readonly address: ChannelAddress;
+  /** How fast the platform takes what goes to the chat. Absent: one new message a second, and changes little faster. */
+  readonly pace?: ChannelPace;
+  /**
+   * How long the platform is sure to change a message and to report taps on it. A card that is still needed is
+   * re-issued a day before. Absent: for as long as anybody needs it.
+   */
+  readonly cardLifetimeMs?: number;
 
   /**
    * Present where the channel connects to its platform by itself. Then it has no callback address (404), and
@@ -125,7 +133,8 @@ export interface ChannelAnswer {
 }
 
 export interface OutgoingDelivery {
-  readonly id: DeliveryId;
+  /** A UUIDv7, made when this message was first wanted; the platform's idempotency key where it has one. */
+  readonly id: string;
   readonly confirmationId: ConfirmationId;
   /** The opaque token that this delivery's buttons carry. */
   readonly token: string;
@@ -155,11 +164,18 @@ export type SendOutcome =
   | { readonly kind: 'uncertain'; readonly error: string }
   /** It did not arrive and may be tried again, not before `retryAfterMs`. */
   | { readonly kind: 'retry'; readonly error: string; readonly retryAfterMs: number | null }
-  /** The platform refused for good: wrong chat, bot not in it, token revoked, card refused. */
+  /** What the card says was refused (a filter, a size): one that shows less may be taken. It did not arrive. */
+  | { readonly kind: 'content-refused'; readonly error: string }
+  /** The platform refused for good: wrong chat, bot not in it, token revoked. */
   | { readonly kind: 'refused'; readonly error: string };
 
 export type UpdateOutcome =
   | { readonly kind: 'updated' }
+  /** Nobody knows whether it was changed, or will be in a moment. */
+  | { readonly kind: 'uncertain'; readonly error: string }
   | { readonly kind: 'retry'; readonly error: string; readonly retryAfterMs: number | null }
-  /** The message is gone or can no longer be changed. */
+  | { readonly kind: 'content-refused'; readonly error: string }
+  /** The message was deleted, or is too old to be changed. */
+  | { readonly kind: 'gone'; readonly error: string }
+  /** As for a send: it may be lifted, but not by trying again. */
   | { readonly kind: 'refused'; readonly error: string };

@@ -4,6 +4,7 @@ import { sleep } from '../clock.ts';
 import type { ConfirmationId } from '../ids.ts';
 import type { CardSource } from './card-source.ts';
 import type { Channel } from './channel.ts';
+import type { ChatPace, PacedTask } from './chat-pace.ts';
 import { type Delivered, deliverCard } from './deliver-card.ts';
 import type { DeliveryMetrics } from './delivery-metrics.ts';
 import type { DeliveryOutbox, DeliveryResult, DueDelivery } from './delivery-outbox.ts';
@@ -13,6 +14,8 @@ export interface DeliveryLaneInput {
   readonly channel: Channel;
   readonly outbox: DeliveryOutbox;
   readonly cards: CardSource;
+  /** Shared with everything else that writes to the same chat. */
+  readonly pace: ChatPace;
   readonly metrics: DeliveryMetrics;
   readonly clock: Clock;
   readonly random: () => number;
@@ -21,25 +24,34 @@ export interface DeliveryLaneInput {
   readonly onGaveUp: (confirmation: ConfirmationId) => void;
 }
 
-/** Most deliveries that one channel works on at once: a platform that hangs takes its own places and no others. */
+/**
+ * Most deliveries of each kind that one channel works on at once: a platform that hangs takes its own places and no
+ * others, and new cards and changes have places of their own.
+ */
 const MOST_IN_FLIGHT = 4;
+/** What would wait longer for its turn is not claimed yet: the lease runs, and another process may be free. */
+const LONGEST_WAIT_MS = 3_000;
 const SEND_TIMEOUT_MS = 10_000;
 const LEASE_MS = 20_000;
 /** A send begins only while its time-out and this much for the database still lie inside the lease. */
 const LEASE_MARGIN_MS = 5_000;
-const LONGEST_PAUSE_MS = 60_000;
+const LONGEST_PAUSE_MS = 300_000;
+/** A channel that has taken nothing for this long was out; when it is back, what stands in its chats is looked after. */
+const OUTAGE_MS = 60_000;
 /** Waits between tries to write down a result: forgetting a message that was sent costs more than these. */
 const RECORD_RETRY_MS = [200, 1_000, 3_000];
 
 /** The deliveries of one channel. Never throws: what goes wrong is logged, and the rows say what is still to do. */
 export class DeliveryLane {
   readonly #input: DeliveryLaneInput;
-  readonly #inFlight = new Set<Promise<void>>();
+  readonly #inFlight = new Map<Promise<void>, PacedTask>();
+  readonly #draining = new AbortController();
   readonly #stopping = new AbortController();
   #claiming: Promise<void> | null = null;
   #wokenMeanwhile = false;
   #stopped = false;
-  #pausedUntil = Number.NEGATIVE_INFINITY;
+  /** Since when every try has failed; null while the channel takes cards. */
+  #failingSince: number | null = null;
 
   constructor(input: DeliveryLaneInput) {
     this.#input = input;
@@ -70,18 +82,19 @@ export class DeliveryLane {
   /** Takes nothing new and lets what is on its way finish; what is not back after `graceMs` is told to stop. */
   async stop(graceMs: number): Promise<void> {
     this.#stopped = true;
+    this.#draining.abort();
     const cancel = this.#input.clock.setTimer(graceMs, () => this.#stopping.abort());
     await this.#claiming;
-    await Promise.all(this.#inFlight);
+    await Promise.all(this.#inFlight.keys());
     cancel();
   }
 
   async #claim(): Promise<void> {
     const { channel, outbox, clock } = this.#input;
-    const limit = MOST_IN_FLIGHT - this.#inFlight.size;
-    if (limit <= 0 || clock.monotonic() < this.#pausedUntil) return;
+    const [sends, changes] = [this.#places('messages'), this.#places('changes')];
+    if (sends + changes === 0) return;
     const claimedAt = clock.monotonic();
-    const claimed = await outbox.claim({ channel: channel.id, limit, leaseMs: LEASE_MS });
+    const claimed = await outbox.claim({ channel: channel.id, sends, changes, leaseMs: LEASE_MS });
     for (const due of claimed) {
       const work = this.#deliver(due, claimedAt + LEASE_MS - LEASE_MARGIN_MS - SEND_TIMEOUT_MS)
         .catch((error: unknown) => this.#logFailed(due, error))
@@ -90,12 +103,18 @@ export class DeliveryLane {
           // A place is free, and this card may already have to show something newer.
           this.wake();
         });
-      this.#inFlight.add(work);
+      this.#inFlight.set(work, due.task === 'send' ? 'messages' : 'changes');
     }
   }
 
+  #places(task: PacedTask): number {
+    if (this.#input.pace.waitMs(task) > LONGEST_WAIT_MS) return 0;
+    const taken = [...this.#inFlight.values()].filter((other) => other === task).length;
+    return MOST_IN_FLIGHT - taken;
+  }
+
   async #deliver(due: DueDelivery, beginBefore: number): Promise<void> {
-    const { outbox, metrics, clock, logger, onGaveUp } = this.#input;
+    const { outbox, metrics, pace, logger, onGaveUp } = this.#input;
     if (this.#stopped) return outbox.release(due);
     const signal = this.#stopping.signal;
     const { result, pauseMs } = await deliverCard({
@@ -104,8 +123,9 @@ export class DeliveryLane {
       beginBefore,
       timeoutMs: SEND_TIMEOUT_MS,
       signal,
+      stopping: this.#draining.signal,
     }).catch((error: unknown) => this.#notBegun(due, error));
-    if (pauseMs !== null) this.#pausedUntil = clock.monotonic() + Math.min(pauseMs, LONGEST_PAUSE_MS);
+    if (pauseMs !== null) pace.pause(Math.min(pauseMs, LONGEST_PAUSE_MS));
     if (result === null) return;
     metrics.delivered({ channel: due.channel, result: result.kind });
     if ('error' in result) {
@@ -116,7 +136,19 @@ export class DeliveryLane {
       );
     }
     await this.#record(due, result);
+    await this.#watchForOutage(result).catch((error: unknown) => this.#logFailed(due, error));
     if (result.kind === 'gave-up') onGaveUp(due.confirmationId);
+  }
+
+  async #watchForOutage({ kind }: DeliveryResult): Promise<void> {
+    const now = this.#input.clock.monotonic();
+    if (kind === 'uncertain' || kind === 'retry' || kind === 'gave-up') {
+      this.#failingSince ??= now;
+      return;
+    }
+    const wasOut = this.#failingSince !== null && now - this.#failingSince >= OUTAGE_MS;
+    this.#failingSince = null;
+    if (wasOut) await this.#input.outbox.rewrite(this.#input.channel.id);
   }
 
   /** Nothing went out. Tried again later, never at once: what fails for this card may fail for ever. */

@@ -11,6 +11,8 @@ export interface DeliveryOnRecord {
   /** Whom a direct message is for; null for a card in the channel's chat. */
   readonly person: PersonId | null;
   readonly messageIds: readonly string[];
+  /** Messages of this delivery that say that the card has moved. */
+  readonly retiredMessageIds: readonly string[];
   /** False where the card could not show in full what decides: then it cannot approve. */
   readonly decisiveShown: boolean;
 }

@@ -5,12 +5,15 @@ import type { ConfirmationId } from '../ids.ts';
 import type { Locale } from '../locale.ts';
 import { boundedCall } from './bounded-call.ts';
 import type { Channel } from './channel.ts';
+import { ChatPaces } from './chat-pace.ts';
 import type { DueReminder, ReminderKind, ReminderOutbox, ReminderResult } from './reminder-outbox.ts';
 import { retryDelayMs } from './retry-delay.ts';
 
 export interface ReminderWorkerInput {
   readonly outbox: ReminderOutbox;
   readonly channels: readonly Channel[];
+  /** Shared with the delivery worker: a note is a message like any other; by default with nobody. */
+  readonly paces?: ChatPaces;
   /** What a note says now; null where nobody has to be reminded any more. */
   readonly textOf: (input: {
     readonly confirmationId: ConfirmationId;
@@ -26,7 +29,9 @@ export interface ReminderWorkerInput {
 const CANNOT_REMIND = { kind: 'refused', error: 'cannot_remind' } as const;
 /** Reminders are minutes after the question; a few seconds do not matter. */
 const POLL_MS = 2_000;
-const BATCH = 20;
+/** Few, because each waits for its turn in the chat while it is on record as possibly posted. */
+const BATCH = 5;
+const TURN_TIMEOUT_MS = 60_000;
 const SEND_TIMEOUT_MS = 10_000;
 /** A note that does not get through is no loss: the card is there, and so is the deadline. */
 const MOST_ATTEMPTS = 10;
@@ -37,12 +42,14 @@ const MOST_ATTEMPTS = 10;
  */
 export class ReminderWorker {
   readonly #input: ReminderWorkerInput;
+  readonly #paces: ChatPaces;
   readonly #stopping = new AbortController();
   #cancelTimer: () => void = () => {};
   #working: Promise<void> = Promise.resolve();
 
   constructor(input: ReminderWorkerInput) {
     this.#input = input;
+    this.#paces = input.paces ?? new ChatPaces(input.clock);
   }
 
   start(): void {
@@ -95,7 +102,10 @@ export class ReminderWorker {
     }
     if (text === null) return { kind: 'failed', error: 'closed_before_sent' };
     const note = text;
-    if (this.#stopping.signal.aborted) return again('service_stopped', null);
+    const pace = this.#paces.of(channel);
+    const before = clock.monotonic() + TURN_TIMEOUT_MS;
+    if (!(await pace.turn({ task: 'messages', before, signal: this.#stopping.signal })))
+      return again('no_turn', null);
     const answer = await boundedCall({
       clock,
       timeoutMs: SEND_TIMEOUT_MS,
@@ -111,7 +121,9 @@ export class ReminderWorker {
       case 'uncertain':
         return { kind: 'uncertain', error: outcome.error };
       case 'retry':
+        if (outcome.retryAfterMs !== null) pace.pause(outcome.retryAfterMs);
         return again(outcome.error, outcome.retryAfterMs);
+      case 'content-refused':
       case 'refused':
         return { kind: 'failed', error: outcome.error };
       default:

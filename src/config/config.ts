@@ -32,6 +32,8 @@ export interface Config {
   readonly floor: FloorConfig | null;
   readonly models: Readonly<Record<string, ModelConfig>>;
   readonly externalTools: readonly string[];
+  /** Arguments that nobody is shown: globs over JSON Pointers (`/card/*`) or over names of keys. */
+  readonly masked: readonly string[];
   readonly connectors: readonly ConnectorConfig[];
   readonly agents: readonly AgentConfig[];
   /** Digest of everything above without its secrets; frozen into each request. */

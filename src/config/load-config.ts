@@ -36,10 +36,10 @@ function assemble(
   const valuesOf = <Value>(entries: readonly { readonly value: Value }[]): Value[] =>
     entries.map(({ value }) => value);
   const { organization, listen, operations, publicUrl, database, migrationDatabase } = server;
-  const { dataDir, locale, timeZone, trustProxy, externalTools, parkAfter: parkAfterMs } = server;
+  const { dataDir, locale, timeZone, trustProxy, externalTools, masked, parkAfter: parkAfterMs } = server;
   return {
     ...{ organization, listen, operations, publicUrl, database, migrationDatabase },
-    ...{ dataDir, locale, timeZone, trustProxy, externalTools, agents, parkAfterMs },
+    ...{ dataDir, locale, timeZone, trustProxy, externalTools, masked, agents, parkAfterMs },
     apiKeys: valuesOf(draft.apiKeys),
     people: draft.people.map(({ value }) => value.person),
     channels: valuesOf(draft.channels),

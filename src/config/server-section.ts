@@ -38,6 +38,7 @@ export const serverSection = z.strictObject({
   trustProxy: z.array(proxyAddress).default([]),
   parkAfter: duration('30d').default(120_000),
   externalTools: z.array(glob).default([]),
+  masked: z.array(text.max(200)).default([]),
   // Each entry of these is checked by itself, so that one fault hides no other.
   apiKeys: z.array(z.unknown()).default([]),
   people: z.array(z.unknown()).default([]),

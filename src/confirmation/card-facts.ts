@@ -13,6 +13,7 @@ import type {
 } from './confirmation-request.ts';
 import type { Freeze } from './freeze.ts';
 import { deputiesOf, escalatedSeatsOf } from './seats.ts';
+import { maskSecrets } from './secret-shapes.ts';
 import { predecessorFact, successorFact, unknownFacts } from './unknown-facts.ts';
 import type { Vote } from './vote.ts';
 import { zonedTime } from './zoned-time.ts';
@@ -211,7 +212,7 @@ function seatFacts(request: ConfirmationRequest, { texts, timeZone }: FactStyle)
 
 /** Other people's words, marked as such; what is cut is said. */
 function quoted(text: string, texts: CardTexts): string {
-  const visible = visibleText(text).text;
+  const visible = visibleText(maskSecrets(text)).text;
   const cut = cutText(visible, LONGEST_DETAIL);
   return cut.missing === 0 ? `“${visible}”` : `“${cut.text}”${texts.cut(cut.missing)}`;
 }

@@ -3,6 +3,7 @@ import { cutText } from '../channel/cut-text.ts';
 import { visibleText } from '../channel/visible-text.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { argumentLabel } from './argument-label.ts';
+import type { MaskedArguments } from './argument-mask.ts';
 import { argumentText } from './argument-text.ts';
 import type { CardTexts } from './card-texts.ts';
 import type { DecisiveField } from './confirmation-request.ts';
@@ -14,6 +15,10 @@ export interface CardLines {
   readonly hiddenIn: readonly string[];
   /** Amount, currency or payee that the arguments do not hold: such a card cannot approve. */
   readonly missing: readonly { readonly label: string; readonly pointer: string }[];
+  /** Labels of what was masked, in whole or in part. */
+  readonly masked: readonly string[];
+  /** Labels of decisive lines in which something had to be masked: such a card cannot approve either. */
+  readonly decisiveMasked: readonly string[];
 }
 
 /** Lines beyond this are counted, not shown; the full request has them. */
@@ -24,7 +29,7 @@ const LONGEST_PLAIN_LABEL = 120;
 
 /** The arguments, one a line: what decides first and in full, then the rest, each by its name. */
 export function cardLines(
-  args: JsonObject,
+  { args, masked }: Pick<MaskedArguments, 'args' | 'masked'>,
   decisiveFields: readonly DecisiveField[],
   texts: CardTexts,
 ): CardLines {
@@ -45,6 +50,12 @@ export function cardLines(
     lines,
     hiddenIn: [...decisive, ...plain].filter(({ hidden }) => hidden).map(({ line }) => line.label),
     missing: decisive.flatMap(({ missing }) => (missing === null ? [] : [missing])),
+    masked: masked.map((pointer) =>
+      shortened(visibleText(labelOf(pointer)).text, LONGEST_PLAIN_LABEL, texts),
+    ),
+    decisiveMasked: decisive
+      .filter((_, index) => masked.some((pointer) => covers(decisiveFields[index]?.pointer ?? '', pointer)))
+      .map(({ line }) => line.label),
   };
 }
 

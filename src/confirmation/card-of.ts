@@ -1,8 +1,11 @@
 import type { Card, CardActions, CardInLanguage, CardState } from '../channel/card.ts';
+import type { CardView } from '../channel/card-source.ts';
 import { cutText } from '../channel/cut-text.ts';
 import { visibleText } from '../channel/visible-text.ts';
+import type { JsonObject } from '../json.ts';
 import { LOCALES, type Locale } from '../locale.ts';
 import { approvalsOf } from './approvals.ts';
+import { type ArgumentMask, MASK_BY_SHAPE, maskArguments } from './argument-mask.ts';
 import { argumentText } from './argument-text.ts';
 import { cardFacts, cardOutcome, cardReferences, freezeWarning } from './card-facts.ts';
 import { cardLines } from './card-lines.ts';
@@ -11,6 +14,7 @@ import type { ConfirmationRequest } from './confirmation-request.ts';
 import type { Freeze } from './freeze.ts';
 import { valueAt } from './json-pointer.ts';
 import { requestLink } from './request-link.ts';
+import { movedCard, restrictedCard } from './restricted-card.ts';
 import { isRerunAsked, rerunWarning, settleActions } from './unknown-facts.ts';
 import { UNKNOWN_TEXTS } from './unknown-texts.ts';
 
@@ -23,6 +27,12 @@ export interface CardOfInput {
   readonly timeZone: string;
   /** Base of the link to the full request, without a trailing slash. */
   readonly publicUrl: string;
+  /** Which arguments are not shown; by default those that are secret by name or shape. */
+  readonly mask?: ArgumentMask;
+  /** How much of it the platform takes; by default all of it. */
+  readonly view?: CardView;
+  /** Whether another message takes its place. */
+  readonly moved?: boolean;
 }
 
 /** In UTF-16 units; the agent's words do not decide, so they are cut, and the cut is seen. */
@@ -40,24 +50,40 @@ export function cardOf(input: CardOfInput): Card {
   };
 }
 
-function cardInLanguage({ request, freeze, locale, timeZone, publicUrl }: CardOfInput): CardInLanguage {
+function cardInLanguage(input: CardOfInput): CardInLanguage {
+  const { view = 'whole', moved = false } = input;
+  const texts = CARD_TEXTS[input.locale];
+  const card = restrictedCard(wholeCard(input), view, texts);
+  return moved ? movedCard(card, texts) : card;
+}
+
+function wholeCard(input: CardOfInput): CardInLanguage {
+  const { request, freeze, locale, timeZone, publicUrl, mask = MASK_BY_SHAPE } = input;
   const texts = CARD_TEXTS[locale];
   const style = { texts, locale, timeZone };
-  const { lines, hiddenIn, missing } = cardLines(request.args, request.decisiveFields, texts);
-  const summary = request.summary === null ? null : visibleText(request.summary);
+  const shown = maskArguments(request.args, request.decisiveFields, mask);
+  const { lines, hiddenIn, missing, masked, decisiveMasked } = cardLines(
+    shown,
+    request.decisiveFields,
+    texts,
+  );
+  const summary = request.summary === null ? null : visibleText(shown.maskText(request.summary));
+  const approvable = missing.length + decisiveMasked.length === 0;
   return {
     confirmationId: request.id,
     version: request.version,
     locale,
     state: cardStateOf(request),
     frozen: freeze !== null,
-    title: titleOf(request, freeze, { texts, locale }),
+    title: titleOf(request, shown.args, freeze, { texts, locale }),
     tool: visibleText(request.tool).text,
     lines,
     warnings: [
       ...(freeze === null ? [] : [freezeWarning(freeze, style)]),
       ...[rerunWarning(request, locale)].filter((warning) => warning !== null),
       ...missing.map(({ label, pointer }) => texts.warnings.decisiveMissing(label, pointer)),
+      ...(decisiveMasked.length > 0 ? [texts.warnings.decisiveMasked(decisiveMasked)] : []),
+      ...(masked.length > 0 ? [texts.warnings.masked(namedFew(masked, texts))] : []),
       ...(hiddenIn.length > 0 ? [texts.warnings.hidden(hiddenIn)] : []),
       ...(request.requesterNamedByAgent
         ? [texts.warnings.requesterNamedByAgent(visibleText(request.requester.name).text)]
@@ -70,8 +96,15 @@ function cardInLanguage({ request, freeze, locale, timeZone, publicUrl }: CardOf
     verificationCode: request.verificationCode,
     link: requestLink(publicUrl, request.id),
     linkLabel: texts.link,
-    actions: settleActions(request, locale) ?? actionsOf(request, missing.length === 0, texts),
+    actions: settleActions(request, locale) ?? actionsOf(request, approvable, texts),
   };
+}
+
+const MOST_NAMED = 5;
+
+function namedFew(labels: readonly string[], texts: CardTexts): string {
+  const more = labels.length - MOST_NAMED;
+  return [...labels.slice(0, MOST_NAMED), ...(more > 0 ? [texts.moreArguments(more)] : [])].join(', ');
 }
 
 /** An approval reads as what became of it; everything else as its own status. */
@@ -96,6 +129,7 @@ function actionsOf(request: ConfirmationRequest, approvable: boolean, texts: Car
  */
 function titleOf(
   request: ConfirmationRequest,
+  args: JsonObject,
   freeze: Freeze | null,
   { texts, locale }: { readonly texts: CardTexts; readonly locale: Locale },
 ): string {
@@ -104,8 +138,8 @@ function titleOf(
   const state = superseded ? texts.superseded : (rerun ?? texts.states[cardStateOf(request)]);
   const { quorum } = request.policy;
   const pendingQuorum = request.status === 'pending' && quorum > 1;
-  const amount = plainDecisive(request, 'amount', PLAIN_AMOUNT);
-  const currency = plainDecisive(request, 'currency', PLAIN_CURRENCY);
+  const amount = plainDecisive(request, args, 'amount', PLAIN_AMOUNT);
+  const currency = plainDecisive(request, args, 'currency', PLAIN_CURRENCY);
   const tool = cutText(visibleText(request.tool).text, LONGEST_TITLE_TOOL);
   const toolName = tool.missing > 0 ? `${tool.text}…` : tool.text;
   return [
@@ -124,11 +158,12 @@ const PLAIN_CURRENCY = /^[A-Z]{3,5}$/;
 
 function plainDecisive(
   request: ConfirmationRequest,
+  args: JsonObject,
   role: 'amount' | 'currency',
   plain: RegExp,
 ): string | null {
   const field = request.decisiveFields.find((candidate) => candidate.role === role);
-  const value = field && valueAt(request.args, field.pointer);
+  const value = field && valueAt(args, field.pointer);
   if (value === undefined || value === null || typeof value === 'object') return null;
   const text = argumentText(value);
   return plain.test(text) ? text : null;

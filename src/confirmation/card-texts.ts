@@ -13,6 +13,8 @@ export interface CardTexts {
   readonly counted: (state: string, given: number, needed: number) => string;
   /** Before the state, while a freeze keeps the call from running. */
   readonly frozen: string;
+  /** Before the state, on a message whose card stands further down. */
+  readonly moved: string;
   readonly roles: Readonly<Record<'amount' | 'currency' | 'payee', string>>;
   readonly notGiven: string;
   readonly noArguments: string;
@@ -45,6 +47,11 @@ export interface CardTexts {
     readonly requesterNamedByAgent: (name: string) => string;
     readonly decisiveMissing: (label: string, pointer: string) => string;
     readonly frozen: (reason: string, by: string, since: string) => string;
+    readonly masked: (labels: string) => string;
+    readonly decisiveMasked: (labels: readonly string[]) => string;
+    readonly redacted: string;
+    readonly withheld: string;
+    readonly moved: string;
   };
   readonly outcome: Readonly<
     Record<
@@ -113,6 +120,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
     superseded: '已作废，由新请求取代',
     counted: (state, given, needed) => `${state}（${given}/${needed}）`,
     frozen: '执行已冻结',
+    moved: '卡片已移动',
     roles: { amount: '金额', currency: '币种', payee: '收款方' },
     notGiven: '（未提供）',
     noArguments: '（无参数）',
@@ -142,6 +150,12 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
         `参数中没有${label}（${pointer}），不能在此卡片上批准；请查看完整请求。`,
       frozen: (reason, by, since) =>
         `执行已冻结：${reason}（${by}，自 ${since}）。冻结解除前，即使批准也不会执行。`,
+      masked: (labels) => `以下内容已遮盖（•••••），执行时仍用原值：${labels}`,
+      decisiveMasked: (labels) =>
+        `${labels.join('、')} 含有须遮盖的机密，此卡片无法完整显示，因此不能在此批准；请查看完整请求。`,
+      redacted: '平台拒绝了卡片的部分内容：此处只显示决定所需的内容，其余请查看完整请求。',
+      withheld: '平台拒绝了卡片的内容：此处未显示参数，因此不能在此批准；请查看完整请求。',
+      moved: '聊天平台很快就不能再更新这张卡片：请用会话下方的新卡片。',
     },
     outcome: {
       approvedBy: '批准人',
@@ -210,6 +224,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
     superseded: 'Replaced by a newer request',
     counted: (state, given, needed) => `${state} (${given}/${needed})`,
     frozen: 'Execution frozen',
+    moved: 'This card has moved',
     roles: { amount: 'Amount', currency: 'Currency', payee: 'Payee' },
     notGiven: '(not given)',
     noArguments: '(no arguments)',
@@ -240,6 +255,14 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
         `The arguments hold no ${label.toLowerCase()} (${pointer}), so this card cannot approve; see the full request.`,
       frozen: (reason, by, since) =>
         `Execution is frozen: ${reason} (${by}, since ${since}). Until that ends it will not run, even if approved.`,
+      masked: (labels) => `Masked here as •••••, while what runs has the whole value: ${labels}`,
+      decisiveMasked: (labels) =>
+        `${labels.join(', ')}: holds a secret that has to be masked, so this card cannot show it in full and cannot approve; see the full request.`,
+      redacted:
+        'The chat platform refused a part of this card: only what decides is shown here; see the full request for the rest.',
+      withheld:
+        'The chat platform refused what this card says: the arguments are not shown here, so it cannot approve; see the full request.',
+      moved: 'The chat platform will soon not update this message any more: use the new card further down.',
     },
     outcome: {
       approvedBy: 'Approved by',

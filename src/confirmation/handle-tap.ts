@@ -8,6 +8,7 @@ import type { Clock } from '../clock.ts';
 import type { Locale } from '../locale.ts';
 import type { Verdict } from '../verdict.ts';
 import { ActorDirectory } from './actor-directory.ts';
+import { type ArgumentMask, MASK_BY_SHAPE, maskArguments } from './argument-mask.ts';
 import { cardLines } from './card-lines.ts';
 import { CARD_TEXTS } from './card-texts.ts';
 import type { ConfirmationRequest } from './confirmation-request.ts';
@@ -42,6 +43,8 @@ export interface TapHandlerPorts {
   readonly logger: Logger;
   /** IANA name, for the times in notices. */
   readonly timeZone: string;
+  /** Which arguments are not shown; by default those that are secret by name or shape. */
+  readonly mask?: ArgumentMask;
 }
 
 /** Platforms give a callback 3 s in all; what is not known by then is said to be unknown, never to be done. */
@@ -163,20 +166,24 @@ async function vote(
     confirmation: delivery.confirmationId,
     token: event.token,
     ...REASON_DIALOG[verdict],
-    recap: recapOf(outcome.request),
+    recap: recapOf(outcome.request, ports.mask),
     failure: NOTICES.reasonNotAsked,
   };
 }
 
 /** What decides, and the code by which two people see that they mean the same request. */
-const recapOf = (request: ConfirmationRequest): Readonly<Record<Locale, readonly string[]>> => ({
-  'zh-CN': recapIn(request, 'zh-CN'),
-  'en-US': recapIn(request, 'en-US'),
+const recapOf = (
+  request: ConfirmationRequest,
+  mask: ArgumentMask = MASK_BY_SHAPE,
+): Readonly<Record<Locale, readonly string[]>> => ({
+  'zh-CN': recapIn(request, 'zh-CN', mask),
+  'en-US': recapIn(request, 'en-US', mask),
 });
 
-function recapIn(request: ConfirmationRequest, locale: Locale): readonly string[] {
+function recapIn(request: ConfirmationRequest, locale: Locale, mask: ArgumentMask): readonly string[] {
   const texts = CARD_TEXTS[locale];
-  const { lines } = cardLines(request.args, request.decisiveFields, texts);
+  const shown = maskArguments(request.args, request.decisiveFields, mask);
+  const { lines } = cardLines(shown, request.decisiveFields, texts);
   const decisive = lines.filter((line) => line.decisive);
   return [
     ...decisive.map(({ label, value }) => `${label}: ${value}`),

@@ -14,6 +14,10 @@ export const NOTICES = {
     '这张卡片与记录不符，未作任何更改。请在原来的会话里用最新的卡片操作。',
     'This card does not match our record; nothing was changed. Use the newest card in its own chat.',
   ),
+  movedCard: error(
+    '这张卡片已移到会话下方，未作任何更改。请用最新的卡片操作。',
+    'This card has moved further down in the chat; nothing was changed. Use the newest one.',
+  ),
   otherPerson: error(
     '这个窗口不是为你打开的，未作任何更改。',
     'This dialog was opened for somebody else; nothing was changed.',

@@ -1,6 +1,7 @@
 import { CountersignError } from '../errors.ts';
 import type { HookContext } from '../hook/hook-context.ts';
 import { type ConfirmationId, newConfirmationId, type PersonId } from '../ids.ts';
+import { type ArgumentMask, MASK_BY_SHAPE } from './argument-mask.ts';
 import { askPeopleInside } from './ask-people.ts';
 import { cancel } from './cancel.ts';
 import { firstPlaces, type Reach } from './card-places.ts';
@@ -26,6 +27,8 @@ export interface GatePorts {
   readonly policies: PolicyEvaluator;
   readonly toolFacts: ToolFacts;
   readonly reach: Reach;
+  /** What is never shown cannot decide; by default what is secret by its name. */
+  readonly mask?: ArgumentMask;
   readonly ownerOf: (agent: string) => PersonId | null;
   /** Key of the verification code, the same on every replica. */
   readonly verificationKey: string;
@@ -162,7 +165,7 @@ function newConfirmation(
     id,
     argsDigest,
     verificationCode: verificationCodeOf({ id, argsDigest, key: ports.verificationKey }),
-    decisiveFields: decisiveFieldsOf(context, ports.toolFacts),
+    decisiveFields: decisiveFieldsOf(context, ports.toolFacts, ports.mask),
     toolTimeoutMs: ports.toolFacts.timeoutMsOf(context.toolName),
     toolWrites: context.metadata.writes,
     toolIdempotent: ports.toolFacts.isIdempotent(context.toolName),
@@ -230,11 +233,13 @@ function personRef(id: PersonId, people: PersonDirectory): PersonRef {
 /**
  * What the tool's configuration names. Where it names nothing, the usual three, if the call is plainly a payment: has
  * an amount and a payee. Of any other call nobody can say what decides, so every argument does: a command or an
- * address must not be cut from a card that still approves.
+ * address must not be cut from a card that still approves. Secrets are the exception: they are never shown, so nobody
+ * could decide by them.
  */
 function decisiveFieldsOf(
   { toolName, toolArgs }: HookContext,
   toolFacts: ToolFacts,
+  mask: ArgumentMask = MASK_BY_SHAPE,
 ): readonly DecisiveField[] {
   const configured = toolFacts.decisiveFieldsOf(toolName);
   if (configured.length > 0) return configured;
@@ -244,7 +249,7 @@ function decisiveFieldsOf(
   if (['amount', 'payee'].every((role) => usual.some((field) => field.role === role))) return usual;
   const others = Object.keys(toolArgs)
     .map((key): DecisiveField => ({ role: 'other', pointer: pointerOf(key) }))
-    .filter(({ pointer }) => !usual.some((field) => field.pointer === pointer));
+    .filter(({ pointer }) => !usual.some((field) => field.pointer === pointer) && !mask.hides(pointer));
   // Too many for lines of their own: the whole of them in one.
   return others.length > MOST_DECISIVE ? [{ role: 'other', pointer: '' }] : [...usual, ...others];
 }

@@ -43,6 +43,8 @@ export type TapMismatch =
   | 'other_request'
   | 'other_message'
   | 'other_recipient'
+  /** The message is an old one of this delivery: its card stands further down in the chat. */
+  | 'moved_card'
   | 'unknown_version';
 
 /**
@@ -62,6 +64,8 @@ export async function matchTap(input: {
   if (delivery === null) return { kind: 'mismatch', code: 'unknown_token', delivery: null };
   const code = differenceOf(channel, event, delivery) ?? recipientDifference(event, delivery, roster);
   if (code !== null) return { kind: 'mismatch', code, delivery };
+  if (delivery.retiredMessageIds.includes(event.messageId))
+    return { kind: 'mismatch', code: 'moved_card', delivery };
   if (!(await belongs(event, delivery, deliveries)))
     return { kind: 'mismatch', code: 'other_message', delivery };
   const seen = await deliveries.seenCard({ delivery: delivery.id, version: event.cardVersion });

@@ -18,7 +18,7 @@ export interface TapRefusal {
 export const mismatchRefusal = (code: TapMismatch): TapRefusal => ({
   kind: 'callback.refused',
   code,
-  notice: NOTICES.mismatch,
+  notice: code === 'moved_card' ? NOTICES.movedCard : NOTICES.mismatch,
 });
 
 const refusedVote = (code: string, notice: Notice): TapRefusal => ({ kind: 'vote.refused', code, notice });

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { AuditReader } from '../audit/audit-reader.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
+import { createArgumentMask } from '../confirmation/argument-mask.ts';
 import type { ConfirmationService } from '../confirmation/confirmation-service.ts';
 import { type Freezes, freezeOf } from '../confirmation/freeze.ts';
 import { authenticate } from '../http/authentication.ts';
@@ -136,6 +137,7 @@ async function showRequest(
     locale,
     timeZone: config.timeZone,
     publicUrl: config.publicUrl ?? '',
+    mask: createArgumentMask(config.masked),
     path,
   });
   return send(reply, 200, shown);

@@ -18,6 +18,7 @@ export interface ConsoleTexts {
   readonly goOn: string;
   readonly readOnly: string;
   readonly hidden: string;
+  readonly masked: string;
   readonly empty: string;
   readonly sections: Readonly<
     Record<'arguments' | 'facts' | 'outcome' | 'votes' | 'deliveries' | 'binding' | 'record', string>
@@ -56,6 +57,7 @@ export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
     goOn: '继续',
     readOnly: '此页仅供查看。请在卡片上审批。',
     hidden: '含有看不见的字符',
+    masked: '已遮盖',
     empty: '无',
     sections: {
       arguments: '参数（全部）',
@@ -94,6 +96,7 @@ export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
       'request.rerouted': '改发备用渠道',
       'card.delivered': '卡片已发送',
       'card.failed': '卡片发送失败',
+      'card.moved': '卡片已重新发送',
       'grant.claimed': '领取执行权',
       'grant.refused': '领取执行权被拒绝',
       'grant.revoked': '撤回执行权',
@@ -122,6 +125,7 @@ export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
     goOn: 'Go on',
     readOnly: 'This page is for reading. Decide on the card.',
     hidden: 'holds characters that cannot be seen',
+    masked: 'masked',
     empty: 'none',
     sections: {
       arguments: 'Arguments, all of them',
@@ -165,6 +169,7 @@ export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
       'request.rerouted': 'Fallback channels asked',
       'card.delivered': 'Card sent',
       'card.failed': 'Card could not be sent',
+      'card.moved': 'Card moved to a new message',
       'grant.claimed': 'Grant claimed',
       'grant.refused': 'Grant refused',
       'grant.revoked': 'Grant withdrawn',

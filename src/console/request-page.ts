@@ -1,5 +1,6 @@
 import type { AuditEvent } from '../audit/audit-event.ts';
 import { type VisibleText, visibleText } from '../channel/visible-text.ts';
+import { type ArgumentMask, maskArguments } from '../confirmation/argument-mask.ts';
 import { argumentText } from '../confirmation/argument-text.ts';
 import { cardFacts, cardOutcome, cardReferences, freezeWarning } from '../confirmation/card-facts.ts';
 import { cardOf, cardStateOf } from '../confirmation/card-of.ts';
@@ -13,6 +14,7 @@ import type { DeliveryRecord } from '../confirmation/delivery-record.ts';
 import type { Freeze } from '../confirmation/freeze.ts';
 import { leavesOf } from '../confirmation/json-pointer.ts';
 import { seatsOf } from '../confirmation/seats.ts';
+import { maskSecrets } from '../confirmation/secret-shapes.ts';
 import { rerunWarning } from '../confirmation/unknown-facts.ts';
 import { UNKNOWN_TEXTS } from '../confirmation/unknown-texts.ts';
 import { zonedTime } from '../confirmation/zoned-time.ts';
@@ -32,6 +34,7 @@ export interface RequestPageInput {
   readonly locale: Locale;
   readonly timeZone: string;
   readonly publicUrl: string;
+  readonly mask: ArgumentMask;
   readonly path: string;
 }
 
@@ -41,7 +44,8 @@ export function requestPage(input: RequestPageInput): string {
   const texts = CONSOLE_TEXTS[locale];
   const cardTexts = CARD_TEXTS[locale];
   const style = { texts: cardTexts, locale, timeZone };
-  const card = cardOf({ request, freeze, locale, timeZone, publicUrl: input.publicUrl });
+  const card = cardOf({ request, freeze, locale, timeZone, publicUrl: input.publicUrl, mask: input.mask });
+  const shown = maskArguments(request.args, request.decisiveFields, input.mask);
   const time = (at: Date) => html`<time datetime="${at.toISOString()}">${zonedTime(at, timeZone)}</time>`;
   return page(
     { locale, path: input.path, title: card.title, signedInAs: visibleText(input.viewer.name).text },
@@ -54,7 +58,7 @@ ${
   html`<p class="warning">${cardTexts.warnings.requesterNamedByAgent(visibleText(request.requester.name).text)}</p>`
 }
 ${rerunWarning(request, locale) !== null && html`<p class="warning">${rerunWarning(request, locale)}</p>`}
-${request.summary !== null && html`<p>${cardTexts.agentSays}: “${visibleText(request.summary).text}”</p>`}
+${request.summary !== null && html`<p>${cardTexts.agentSays}: “${visibleText(shown.maskText(request.summary)).text}”</p>`}
 ${request.status === 'pending' && html`<p class="soft">${texts.readOnly}</p>`}
 </section>
 ${section(texts.sections.arguments, argumentList(input, texts))}
@@ -76,7 +80,7 @@ ${section(
     request.votes.map(
       (vote) =>
         html`${vote.seat.id === vote.person.id ? person(vote.person) : cardTexts.standsIn(visibleText(vote.person.name).text, visibleText(vote.seat.name).text)} · ${texts.verdicts[vote.verdict]} · ${vote.channel === 'api' ? texts.viaApi : vote.channel} · ${time(vote.at)}${
-          vote.reason !== null && html`<br>“${visible(visibleText(vote.reason), texts)}”`
+          vote.reason !== null && html`<br>“${visible(visibleText(maskSecrets(vote.reason)), texts)}”`
         }${
           vote.seen !== null &&
           html`<br><span class="soft">${texts.saw(vote.seen.version, vote.seen.locale)} · ${time(vote.seen.at)} · <code>${vote.seen.digest}</code></span>`
@@ -116,18 +120,19 @@ const adviceLine = (advice: LocalizedText | null, locale: Locale) =>
 type Time = (at: Date) => Html;
 
 /** Each argument with its JSON Pointer, uncut, what decides first; where something could not be seen it says so. */
-function argumentList({ request, locale }: RequestPageInput, texts: ConsoleTexts): Html {
+function argumentList({ request, locale, mask }: RequestPageInput, texts: ConsoleTexts): Html {
   const decisive = request.decisiveFields.map(({ pointer }) => pointer);
   const rank = (pointer: string): number => {
     const place = decisive.findIndex((field) => pointer === field || pointer.startsWith(`${field}/`));
     return place < 0 ? decisive.length : place;
   };
-  const leaves = [...leavesOf(request.args)].filter(([pointer]) => pointer !== '');
+  const { args, masked } = maskArguments(request.args, request.decisiveFields, mask);
+  const leaves = [...leavesOf(args)].filter(([pointer]) => pointer !== '');
   if (leaves.length === 0) return html`<p class="soft">${CARD_TEXTS[locale].noArguments}</p>`;
   const inOrder = leaves.sort(([left], [right]) => rank(left) - rank(right));
   return html`<dl>${inOrder.map(
     ([pointer, value]) =>
-      html`<dt>${visible(visibleText(pointer), texts)}</dt><dd class="value">${visible(visibleText(argumentText(value)), texts)}</dd>`,
+      html`<dt>${visible(visibleText(pointer), texts)}</dt><dd class="value">${visible(visibleText(argumentText(value)), texts)}${masked.includes(pointer) && html` <span class="badge">${texts.masked}</span>`}</dd>`,
   )}</dl>`;
 }
 
@@ -146,7 +151,7 @@ function outcomeList(
   return html`<dl>
 ${cardOutcome(request, { texts: cardTexts, locale, timeZone }).map(({ label, value }) => {
   const uncut = full.get(label);
-  return field(label, uncut ? html`“${visible(visibleText(uncut), texts)}”` : value);
+  return field(label, uncut ? html`“${visible(visibleText(maskSecrets(uncut)), texts)}”` : value);
 })}
 ${request.status === 'approved' && field(texts.fields.executeBy, time(request.execution.executeBy))}
 </dl>`;

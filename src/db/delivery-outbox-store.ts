@@ -1,8 +1,10 @@
-import { and, eq, inArray, lte, or, sql } from 'drizzle-orm';
+import { and, eq, inArray, lte, type SQL, sql } from 'drizzle-orm';
 import type { DeliveryOutbox, DueDelivery } from '../channel/delivery-outbox.ts';
 import type { Connection, Database } from './database.ts';
 import { DIRECT_COLUMNS, directOf, holdsLease } from './delivery-lease.ts';
 import { recordDeliveryResult } from './delivery-result.ts';
+import { mendDeliveries, rewriteDeliveries } from './mend-deliveries.ts';
+import { confirmations } from './schema/confirmations.ts';
 import { deliveries, renderedCards } from './schema/deliveries.ts';
 import { findUnreached } from './unreached-query.ts';
 
@@ -20,32 +22,34 @@ export function createDeliveryOutbox(database: Database): DeliveryOutbox {
       await database.notifier.notify('audit', due.confirmationId).catch(() => {});
     },
     release: (due) => release(connection, due),
+    mend: (input) => mendDeliveries(connection, input),
+    rewrite: (channel) => rewriteDeliveries(connection, channel),
     unreached: (confirmation) => findUnreached(connection, confirmation ?? null),
   };
 }
 
 async function claim(
   connection: Connection,
-  { channel, limit, leaseMs }: Parameters<DeliveryOutbox['claim']>[0],
+  { channel, sends, changes, leaseMs }: Parameters<DeliveryOutbox['claim']>[0],
 ): Promise<readonly DueDelivery[]> {
-  const due = connection
-    .select({ id: deliveries.id })
-    .from(deliveries)
-    .where(
-      and(
-        eq(deliveries.channelId, channel),
-        lte(deliveries.nextAttemptAt, CLOCK),
-        or(
-          inArray(deliveries.state, ['queued', 'uncertain']),
-          and(eq(deliveries.state, 'sent'), sql`${deliveries.shownVersion} < ${deliveries.wantedVersion}`),
+  const due = (kind: SQL | undefined, limit: number) =>
+    sql`array(${connection
+      .select({ id: deliveries.id })
+      .from(deliveries)
+      .where(
+        and(
+          eq(deliveries.channelId, channel),
+          lte(deliveries.nextAttemptAt, CLOCK),
+          kind,
+          sql`coalesce(${deliveries.leaseUntil} <= ${CLOCK}, true)`,
         ),
-        sql`coalesce(${deliveries.leaseUntil} <= ${CLOCK}, true)`,
-      ),
-    )
-    .orderBy(sql`${deliveries.state} <> 'sent'`, deliveries.nextAttemptAt)
-    .limit(limit)
-    .for('update', { skipLocked: true });
-  const sends = sql`${deliveries.state} <> 'sent'`;
+      )
+      .orderBy(deliveries.nextAttemptAt)
+      .limit(limit)
+      .for('update', { skipLocked: true })})`;
+  // Two looks that stop early, instead of a sort of all that is due; what both find counts twice, and is claimed once.
+  const dueChanges = sql`(${due(and(IS_CHANGE, IS_DECISIVE), changes)} || ${due(IS_CHANGE, changes)})[1:${changes}]`;
+  const isSend = sql`${deliveries.state} <> 'sent'`;
   const claimed = await connection
     .update(deliveries)
     .set({
@@ -53,55 +57,65 @@ async function claim(
       // A send that began and never came back leaves its mark here: the card may stand in the chat.
       state: sql`case when ${deliveries.state} = 'queued' and ${deliveries.unconfirmedSends} > 0
                  then 'uncertain' else ${deliveries.state} end`,
-      unconfirmedSends: sql`${deliveries.unconfirmedSends} + case when ${sends} then 1 else 0 end`,
+      unconfirmedSends: sql`${deliveries.unconfirmedSends} + case when ${isSend} then 1 else 0 end`,
     })
-    // An array, not `in (…)`: the planner may run a joined sub-query more than once, and would lock beyond the limit.
-    .where(sql`${deliveries.id} = any(array(${due}))`)
+    // Arrays, not `in (…)`: the planner may run a joined sub-query more than once, and would lock beyond the limit.
+    .where(sql`${deliveries.id} = any(${due(IS_SEND, sends)} || ${dueChanges})`)
     .returning({ ...CLAIMED, lease: sql<string>`${deliveries.leaseUntil}::text` });
   return claimed.map(dueDeliveryOf);
 }
+
+const IS_SEND = inArray(deliveries.state, ['queued', 'uncertain']);
+const IS_CHANGE = and(
+  eq(deliveries.state, 'sent'),
+  sql`(${deliveries.shownVersion} < ${deliveries.wantedVersion} or ${deliveries.reissue}
+       or ${deliveries.settleAt} <= ${CLOCK})`,
+);
+/** Buttons stand under a request that is closed. */
+const IS_DECISIVE = sql`${deliveries.hasButtons} and exists (
+  select 1 from ${confirmations} where ${confirmations.id} = ${deliveries.confirmationId}
+    and ${confirmations.status} <> 'pending')`;
 
 const CLAIMED = {
   id: deliveries.id,
   confirmationId: deliveries.confirmationId,
   channel: deliveries.channelId,
+  issueId: deliveries.issueId,
   token: deliveries.token,
   ...DIRECT_COLUMNS,
+  view: deliveries.cardView,
   state: deliveries.state,
   messageIds: deliveries.messageIds,
-  attempts: deliveries.attempts,
+  retiredMessageIds: deliveries.retiredMessageIds,
+  failedAttempts: deliveries.attempts,
   unconfirmedSends: deliveries.unconfirmedSends,
   wantedVersion: deliveries.wantedVersion,
+  reissue: deliveries.reissue,
+  settles: sql<boolean>`coalesce(${deliveries.settleAt} <= ${CLOCK}, false)`,
 };
 
-function dueDeliveryOf(row: {
-  readonly id: DueDelivery['id'];
-  readonly confirmationId: DueDelivery['confirmationId'];
-  readonly channel: DueDelivery['channel'];
-  readonly token: string;
+function dueDeliveryOf({
+  state,
+  messageIds,
+  retiredMessageIds,
+  unconfirmedSends,
+  reissue,
+  personIds,
+  chat,
+  ...rest
+}: Omit<DueDelivery, 'task' | 'direct'> & {
   readonly personIds: Readonly<Record<string, string>> | null;
   readonly chat: string;
   readonly state: string;
   readonly messageIds: readonly string[];
-  readonly attempts: number;
+  readonly retiredMessageIds: readonly string[];
   readonly unconfirmedSends: number;
-  readonly wantedVersion: number;
-  readonly lease: string;
+  readonly reissue: boolean;
 }): DueDelivery {
-  const { id, confirmationId, channel, token, lease, wantedVersion } = row;
-  const common = {
-    id,
-    confirmationId,
-    channel,
-    token,
-    direct: directOf(row),
-    lease,
-    wantedVersion,
-    failedAttempts: row.attempts,
-  };
-  return row.state === 'sent'
-    ? { ...common, task: 'update', messageIds: row.messageIds }
-    : { ...common, task: 'send', attempt: row.unconfirmedSends };
+  const common = { ...rest, direct: directOf({ personIds, chat }) };
+  return state === 'sent'
+    ? { ...common, task: reissue ? 'retire' : 'update', messageIds }
+    : { ...common, task: 'send', attempt: unconfirmedSends, reissued: retiredMessageIds.length > 0 };
 }
 
 async function keepRendered(
@@ -117,6 +131,8 @@ async function keepRendered(
         actions.kind === 'decide'
           ? actions.approvable && rendered.decisiveShown
           : sql`${deliveries.decisiveShown}`,
+      // Without buttons only once the platform has taken it.
+      ...(actions.kind === 'none' ? {} : { hasButtons: true }),
     })
     .where(and(holdsLease(due), sql`${deliveries.leaseUntil} > ${CLOCK}`))
     .returning({ id: deliveries.id });

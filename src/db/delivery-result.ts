@@ -1,5 +1,6 @@
 import { eq, type SQL, sql } from 'drizzle-orm';
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
+import { v7 as uuidv7 } from 'uuid';
 import { assertNever } from '../assert-never.ts';
 import { type AuditKind, SYSTEM_ACTOR } from '../audit/audit-event.ts';
 import { storableText } from '../audit/storable-data.ts';
@@ -16,6 +17,17 @@ type DeliveryChanges = PgUpdateSetSource<typeof deliveries>;
 const CLOCK = sql`clock_timestamp()`;
 const LONGEST_ERROR = 500;
 const NEVER = sql`'infinity'::timestamptz`;
+/** More attempts than anything tries. */
+const NEVER_AGAIN = 1_000;
+/** A change without an answer arrives within this long, or never: twice the time-out of a call and the lease on it. */
+const SETTLES_AFTER_MS = 60_000;
+/** The platform did what it was asked to. */
+const TAKEN = {
+  attempts: 0,
+  error: null,
+  at: CLOCK,
+  nextAttemptAt: CLOCK,
+} as const satisfies DeliveryChanges;
 
 /**
  * Writes one try's result with its audit event. The request is locked first, as everything that changes a request
@@ -54,23 +66,57 @@ function changesOf(due: DueDelivery, result: DeliveryResult): DeliveryChanges {
       return {
         ...keptMessage(result),
         // After a repeated send the message may be the earlier one, which shows an earlier version.
-        shownVersion: due.task === 'send' && due.attempt > 1 ? 0 : result.shown.version,
+        ...(due.task === 'send' && due.attempt > 1
+          ? { shownVersion: 0, hasButtons: true }
+          : { shownVersion: result.shown.version, hasButtons: result.shown.hasButtons }),
       };
     case 'updated':
       return {
         shownVersion: result.shown.version,
-        attempts: 0,
-        error: null,
-        at: CLOCK,
+        hasButtons: result.shown.hasButtons,
+        ...(due.settles ? { settleAt: null } : {}),
+        reissue: false,
+        ...TAKEN,
+      };
+    case 'retired':
+      return {
+        state: 'queued',
+        retiredMessageIds: sql`${deliveries.retiredMessageIds} || ${deliveries.messageIds}`,
+        messageIds: [],
+        unconfirmedSends: 0,
+        issueId: uuidv7(),
+        issuedAt: null,
+        ...{ shownVersion: 0, hasButtons: false, settleAt: null, reissue: false },
+        ...TAKEN,
+      };
+    case 'reinstated':
+      return {
+        state: 'sent',
+        messageIds: sql`${deliveries.retiredMessageIds}`,
+        retiredMessageIds: [],
+        unconfirmedSends: 0,
+        ...TAKEN,
+      };
+    case 'content-refused':
+      return {
+        ...notShown(due, result.error, didNotArrive(due)),
+        attempts: due.failedAttempts,
+        cardView: result.view,
         nextAttemptAt: CLOCK,
       };
     case 'uncertain':
-      return { ...notShown(due, result.error, STILL_UNCONFIRMED), nextAttemptAt: inMs(result.retryInMs) };
+      return {
+        ...notShown(due, result.error, STILL_UNCONFIRMED),
+        nextAttemptAt: inMs(result.retryInMs),
+        ...(due.task === 'send' ? {} : { settleAt: inMs(SETTLES_AFTER_MS) }),
+      };
     case 'retry':
       return { ...notShown(due, result.error, didNotArrive(due)), nextAttemptAt: inMs(result.retryInMs) };
     case 'gave-up':
       return {
         ...notShown(due, result.error, didNotArrive(due), 'failed'),
+        ...(result.mayRecover ? {} : { attempts: NEVER_AGAIN }),
+        settleAt: null,
         // A newer version that was asked for meanwhile deserves a try of its own.
         nextAttemptAt: sql`case when ${deliveries.wantedVersion} > ${due.wantedVersion} then ${CLOCK} else ${NEVER} end`,
       };
@@ -89,10 +135,8 @@ const keptMessage = ({
   messageIds: sql`case when ${messageId} = any(${deliveries.messageIds}) then ${deliveries.messageIds}
                   else array_append(${deliveries.messageIds}, ${messageId}) end`,
   unconfirmedSends: sql`greatest(${deliveries.unconfirmedSends} - 1, 0)`,
-  attempts: 0,
-  error: null,
-  at: CLOCK,
-  nextAttemptAt: CLOCK,
+  issuedAt: sql`coalesce(${deliveries.issuedAt}, ${CLOCK})`,
+  ...TAKEN,
 });
 
 /** A card that may stand in the chat reads `uncertain`, one that is known to stand there `sent`, whatever went wrong. */
@@ -128,10 +172,17 @@ function eventOf(
   const data = { channel: due.channel, delivery: due.id, task: due.task };
   if (result.kind === 'sent' || result.kind === 'updated') {
     const messageIds =
-      result.kind === 'sent' ? [result.messageId] : due.task === 'update' ? [...due.messageIds] : [];
+      result.kind === 'sent' ? [result.messageId] : due.task === 'send' ? [] : [...due.messageIds];
     const { version, digest } = result.shown;
     return { kind: 'card.delivered', data: { ...data, messageIds, version, digest } };
   }
-  if (result.kind !== 'gave-up' && due.failedAttempts > 0) return null;
+  if (result.kind === 'retired')
+    return {
+      kind: 'card.moved',
+      data: { ...data, messageIds: due.task === 'send' ? [] : [...due.messageIds] },
+    };
+  if (result.kind === 'reinstated') return null;
+  const everyTime = result.kind === 'gave-up' || result.kind === 'content-refused';
+  if (!everyTime && due.failedAttempts > 0) return null;
   return { kind: 'card.failed', data: { ...data, result: result.kind, error: result.error } };
 }

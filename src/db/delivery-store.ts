@@ -25,7 +25,7 @@ export async function insertDeliveries(
 ): Promise<void> {
   if (input.places.length === 0) return;
   const rows = input.places.map(({ channel, address, direct }) => ({
-    id: newDeliveryId(),
+    ...firstIssue(),
     confirmationId: input.confirmationId,
     channelId: channel,
     ...address,
@@ -70,7 +70,7 @@ export async function readReached(connection: Connection, confirmationId: Confir
   const rows = await connection
     .select({
       state: deliveries.state,
-      messageIds: deliveries.messageIds,
+      messageIds: sql<readonly string[]>`${deliveries.retiredMessageIds} || ${deliveries.messageIds}`,
       unconfirmedSends: deliveries.unconfirmedSends,
     })
     .from(deliveries)
@@ -99,7 +99,7 @@ export async function deliveriesOf(
       channel: row.channelId,
       person: personOf(row),
       state: row.state,
-      messageIds: row.messageIds,
+      messageIds: [...row.retiredMessageIds, ...row.messageIds],
       at: row.at,
       error: row.error,
     });
@@ -114,7 +114,8 @@ export async function findDeliveryByToken(
 ): Promise<DeliveryOnRecord | null> {
   const [row] = await connection.select().from(deliveries).where(eq(deliveries.token, token));
   if (!row) return null;
-  const { id, confirmationId, channelId, provider, app, tenant, chat, messageIds, decisiveShown } = row;
+  const { id, confirmationId, channelId, provider, app, tenant, chat, decisiveShown } = row;
+  const { messageIds, retiredMessageIds } = row;
   return {
     id,
     confirmationId,
@@ -122,6 +123,7 @@ export async function findDeliveryByToken(
     person: row.personId,
     address: { provider, app, tenant, chat },
     messageIds,
+    retiredMessageIds,
     decisiveShown,
   };
 }
@@ -151,6 +153,8 @@ export async function adoptMessage(
       unconfirmedSends: sql`greatest(${deliveries.unconfirmedSends} - 1, 0)`,
       // Nobody knows which version that message shows.
       shownVersion: 0,
+      hasButtons: true,
+      issuedAt: sql`coalesce(${deliveries.issuedAt}, ${deliveries.createdAt})`,
       attempts: 0,
       nextAttemptAt: sql`clock_timestamp()`,
       at: sql`clock_timestamp()`,
@@ -160,7 +164,7 @@ export async function adoptMessage(
       and(
         eq(deliveries.id, delivery),
         sql`${deliveries.chat} in ('', ${chat})`,
-        sql`not ${messageId} = any(${deliveries.messageIds})`,
+        sql`not ${messageId} = any(${deliveries.messageIds} || ${deliveries.retiredMessageIds})`,
         sql`(cardinality(${deliveries.messageIds}) = 0 or ${deliveries.unconfirmedSends} > 0)`,
         sql`not exists (${taken})`,
       ),
@@ -204,6 +208,12 @@ export const createTapDeliveries = ({ connection }: Pick<Database, 'connection'>
 
 const personOf = ({ personId: id, personName: name }: typeof deliveries.$inferSelect): PersonRef | null =>
   id === null ? null : { id, name: name ?? id };
+
+/** A delivery's first message goes by the delivery's own id. */
+function firstIssue() {
+  const id = newDeliveryId();
+  return { id, issueId: id };
+}
 
 /** 128 bits in base64url: names a card in its own buttons, and cannot be guessed. */
 const newToken = (): string => randomBytes(16).toString('base64url');

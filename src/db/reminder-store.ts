@@ -85,6 +85,8 @@ async function claim(
         eq(deliveries.channelId, channel),
         sql`case when ${reminders.kind} in ('unknown', 'failed') then ${confirmations.executionStatus} = ${reminders.kind}
           else ${confirmations.status} = 'pending' end`,
+        // None while a card moves.
+        sql`cardinality(${deliveries.messageIds}) > 0`,
         sql`${reminders.nextAttemptAt} <= ${CLOCK}`,
       ),
     )

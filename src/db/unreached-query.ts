@@ -38,7 +38,7 @@ export async function findUnreached(
     )
     .groupBy(confirmations.id)
     .having(
-      sql`bool_and(cardinality(${deliveries.messageIds}) = 0)
+      sql`bool_and(cardinality(${deliveries.messageIds} || ${deliveries.retiredMessageIds}) = 0)
         and case when ${fallback} then ${refused} or ${timedOut} or ${fallbackDue}
             else (${refused} or ${timedOut}) and bool_and(${deliveries.unconfirmedSends} = 0) and not ${voted} end`,
     )

@@ -128,6 +128,7 @@ export const sampleConfig = (input: {
       { baseUrl: input.modelUrl, apiKey: 'sk-secret-of-the-tests', model: id },
     ]),
   ),
+  masked: [],
   externalTools: ['bank__*'],
   connectors: [
     {

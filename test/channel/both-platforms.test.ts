@@ -348,6 +348,22 @@ describe('a card in Slack and in Feishu', () => {
     await bothSay(id, 'in writing: nothing came');
   });
 
+  it('shows less where a platform refuses what it says, and can still be decided', async () => {
+    const refusal = { code: 230028, msg: 'The message contains sensitive content' };
+    feishu.faults.next('create', { kind: 'answer', status: 400, body: refusal });
+    slack.faults.next('chat.postMessage', 'invalid_blocks');
+    const id = await asked();
+    const drawn = [...slackCard(id).map(({ blocks }) => blocks), ...feishuCard(id).map(({ card }) => card)];
+    expect(drawn).toHaveLength(2);
+    for (const card of drawn.map((one) => JSON.stringify(one))) {
+      expect(card).toContain('The chat platform refused a part of this card');
+      expect(card).toContain('68000.00');
+      expect(card).not.toContain('a_b*c');
+    }
+    expect(await tapInFeishu(id, 'ou_LIWEI', 'approve')).toMatchObject({ kind: 'toast', type: 'success' });
+    await bothSay(id, '1/2');
+  });
+
   it('tells the requester that they cannot approve, in both', async () => {
     const id = await asked();
     expect(await tapInFeishu(id, 'ou_ZHAOMIN', 'approve')).toMatchObject({ kind: 'toast', type: 'error' });

@@ -17,7 +17,11 @@ import { until } from '../support/until.ts';
 import { slackLike, workerOn } from './delivery-harness.ts';
 
 const SLACK = channelId('pay-slack');
-const shown = (version: number) => ({ version, digest: `sha256:${'0'.repeat(64)}` });
+const shown = (version: number, hasButtons = true) => ({
+  version,
+  digest: `sha256:${'0'.repeat(64)}`,
+  hasButtons,
+});
 
 describe.each(DATABASES)('the delivery outbox on $name', ({ open }) => {
   let database: Database;
@@ -38,7 +42,8 @@ describe.each(DATABASES)('the delivery outbox on $name', ({ open }) => {
     await database.connection.update(deliveries).set({ nextAttemptAt: sql`'infinity'`, leaseUntil: null });
   });
 
-  const claim = (limit = 10, leaseMs = 30_000) => outbox.claim({ channel: SLACK, limit, leaseMs });
+  const claim = (limit = 10, leaseMs = 30_000) =>
+    outbox.claim({ channel: SLACK, sends: limit, changes: limit, leaseMs });
   const claimOne = async (): Promise<DueDelivery> => {
     const [due, ...others] = await claim();
     if (!due || others.length > 0) throw new Error('expected exactly one due delivery');
@@ -61,13 +66,13 @@ describe.each(DATABASES)('the delivery outbox on $name', ({ open }) => {
 
   it('leases a delivery to one at a time, until the lease is over', async () => {
     await core.pending();
-    expect(await claim(10, 100)).toHaveLength(1);
+    expect(await claim(10, 500)).toHaveLength(1);
     expect(await claim()).toEqual([]);
     const again = await until(async () => (await claim())[0]);
     expect(again).toMatchObject({ task: 'send', attempt: 2 });
   });
 
-  it('hands out changes of shown cards before new cards, and no more than asked for', async () => {
+  it('hands out new cards and changes each in places of their own, and no more than asked for', async () => {
     const first = await core.pending();
     await outbox.record({
       due: await claimOne(),
@@ -83,7 +88,35 @@ describe.each(DATABASES)('the delivery outbox on $name', ({ open }) => {
       argsDigest: null,
       surface: { kind: 'api' },
     });
-    expect((await claim(2)).map(({ task }) => task).sort()).toEqual(['send', 'update']);
+    expect((await claim(1)).map(({ task }) => task).sort()).toEqual(['send', 'update']);
+  });
+
+  it('hands out first the cards of closed requests that still have buttons', async () => {
+    const cards: ConfirmationId[] = [];
+    for (const message of ['m1', 'm2']) {
+      cards.push(await core.pending());
+      await outbox.record({
+        due: await claimOne(),
+        result: { kind: 'sent', messageId: message, shown: shown(1) },
+      });
+    }
+    const [open, closed] = cards as [ConfirmationId, ConfirmationId];
+    await database.transaction((inside) => wantVersion(inside, open, 2));
+    await core.service.decide({
+      id: closed,
+      person: person('li.wei'),
+      verdict: 'reject',
+      reason: null,
+      argsDigest: null,
+      surface: { kind: 'api' },
+    });
+    const [decisive] = await claim(1);
+    expect(decisive?.confirmationId).toBe(closed);
+    if (!decisive) throw new Error('nothing claimed');
+    await outbox.record({ due: decisive, result: { kind: 'updated', shown: shown(2, false) } });
+    // Without buttons it is one change among others.
+    await database.transaction((inside) => wantVersion(inside, closed, 3));
+    expect((await claim(1))[0]?.confirmationId).toBe(open);
   });
 
   it('keeps a message id even where the lease was lost meanwhile, and lets nothing else be overwritten', async () => {
@@ -94,7 +127,7 @@ describe.each(DATABASES)('the delivery outbox on $name', ({ open }) => {
     const rendered = { payload: '{}', decisiveShown: true };
     const late = { due: stalled, card: {} as Card, rendered, digest: cardDigest(rendered) };
     expect(await outbox.keepRendered({ ...late, card: { actions: { kind: 'none' } } as Card })).toBe(false);
-    await outbox.record({ due: stalled, result: { kind: 'gave-up', error: 'stalled' } });
+    await outbox.record({ due: stalled, result: { kind: 'gave-up', error: 'stalled', mayRecover: true } });
     expect(await rowOf(id)).toMatchObject({ state: 'uncertain', error: null });
     await outbox.record({ due: stalled, result: { kind: 'sent', messageId: 'm-late', shown: shown(1) } });
     await outbox.record({ due: taken, result: { kind: 'sent', messageId: 'm-taken', shown: shown(1) } });
@@ -128,7 +161,10 @@ describe.each(DATABASES)('the delivery outbox on $name', ({ open }) => {
     const id = await core.pending();
     await outbox.record({ due: await claimOne(), result: { kind: 'sent', messageId: 'm', shown: shown(1) } });
     await database.transaction((inside) => wantVersion(inside, id, 2));
-    await outbox.record({ due: await claimOne(), result: { kind: 'gave-up', error: 'too_old' } });
+    await outbox.record({
+      due: await claimOne(),
+      result: { kind: 'gave-up', error: 'too_old', mayRecover: true },
+    });
     expect(await claim()).toEqual([]);
     expect(await rowOf(id)).toMatchObject({ state: 'sent', error: 'too_old' });
     await database.transaction((inside) => wantVersion(inside, id, 3));
@@ -141,7 +177,7 @@ describe.each(DATABASES)('the delivery outbox on $name', ({ open }) => {
     await database.transaction((inside) => wantVersion(inside, id, 2));
     const due = await claimOne();
     await database.transaction((inside) => wantVersion(inside, id, 3));
-    await outbox.record({ due, result: { kind: 'gave-up', error: 'card_refused' } });
+    await outbox.record({ due, result: { kind: 'gave-up', error: 'card_refused', mayRecover: true } });
     expect(await claimOne()).toMatchObject({ task: 'update', wantedVersion: 3 });
   });
 
@@ -153,7 +189,10 @@ describe.each(DATABASES)('the delivery outbox on $name', ({ open }) => {
         result: { kind: 'retry', error: 'busy', retryInMs: 0 },
       });
     }
-    await outbox.record({ due: await claimOne(), result: { kind: 'gave-up', error: 'not_in_channel' } });
+    await outbox.record({
+      due: await claimOne(),
+      result: { kind: 'gave-up', error: 'not_in_channel', mayRecover: true },
+    });
     const events = await database.connection
       .select()
       .from(auditEvents)

@@ -7,8 +7,11 @@ import type {
   SendOutcome,
   UpdateOutcome,
 } from '../../src/channel/channel.ts';
+import type { ChannelPace, Rate } from '../../src/channel/chat-pace.ts';
 import type { ChannelId } from '../../src/ids.ts';
 import type { Locale } from '../../src/locale.ts';
+
+const FAST: Rate = { perSecond: 1_000, burst: 1_000 };
 
 type Step<Outcome> =
   | Outcome
@@ -36,8 +39,13 @@ export class ScriptedChannel implements Channel {
   readonly locale: Locale = 'en-US';
   readonly id: ChannelId;
   readonly address: ChannelAddress;
+  /** As fast as a test. */
+  pace: ChannelPace = { messages: FAST, changes: FAST };
+  cardLifetimeMs = 14 * 86_400_000;
   readonly messages: ChatMessage[] = [];
   readonly sends: { readonly delivery: string; readonly attempt: number; readonly token: string }[] = [];
+  /** Every call by which a message was to be changed. */
+  readonly updates: string[] = [];
   readonly sendSteps: Step<SendOutcome>[] = [];
   readonly updateSteps: Step<UpdateOutcome>[] = [];
   decisiveShown = true;
@@ -81,9 +89,10 @@ export class ScriptedChannel implements Channel {
   }
 
   async update({ messageId, rendered, signal }: OutgoingUpdate): Promise<UpdateOutcome> {
+    this.updates.push(messageId);
     const work = (): UpdateOutcome => {
       const message = this.messages.find(({ id }) => id === messageId);
-      if (!message) return { kind: 'refused', error: 'message_not_found' };
+      if (!message) return { kind: 'gone', error: 'message_not_found' };
       message.payload = rendered.payload;
       return { kind: 'updated' };
     };

@@ -149,11 +149,15 @@ async function startChats(): Promise<Platforms> {
     users: FEISHU_MEMBERS.map((openId) => ({ openId, unionId: `on_${openId}`, name: openId })),
     callbackUrl: at('pay-feishu'),
   });
+  let stopped: Promise<unknown> | null = null;
   const platforms: Platforms = {
     slack,
     feishu,
     serviceUrl: '',
-    stop: async () => void (await Promise.all([slack.stop(), feishu.stop()])),
+    async stop() {
+      stopped ??= Promise.all([slack.stop(), feishu.stop()]);
+      await stopped;
+    },
   };
   return platforms;
 }
@@ -177,8 +181,8 @@ people:
   - { id: amb.one, name: 甲, groups: [finance], feishu: { tenant: 2f0acme, openId: ou_amb } }
   - { id: amb.two, name: 乙, groups: [finance], feishu: { tenant: 2f0acme, unionId: on_amb } }
 channels:
-  - { id: pay-slack, kind: slack, apiUrl: "${platforms.slack.url}", botToken: xoxb-standin, signingSecret: slack-signing-secret, team: T0ACME, appId: A0COUNTER, channel: C0FINANCE }
-  - { id: pay-feishu, kind: feishu, domain: "${platforms.feishu.url}", appId: cli_a1b2c3d4e5f60718, appSecret: feishu-app-secret, encryptKey: feishu-encrypt-key, verificationToken: feishu-verification-token, tenant: 2f0acme, chat: oc_finance }
+  - { id: pay-slack, kind: slack, apiUrl: "${platforms.slack.url}", botToken: xoxb-standin, signingSecret: slack-signing-secret, team: T0ACME, appId: A0COUNTER, channel: C0FINANCE, messagesPerSecond: 100 }
+  - { id: pay-feishu, kind: feishu, domain: "${platforms.feishu.url}", appId: cli_a1b2c3d4e5f60718, appSecret: feishu-app-secret, encryptKey: feishu-encrypt-key, verificationToken: feishu-verification-token, tenant: 2f0acme, chat: oc_finance, messagesPerSecond: 100 }
 policies:
   - { id: double, tools: ["bank__double"], approvers: ["group:finance"], quorum: 2 }
   - { id: single, tools: ["bank__*"], approvers: ["group:finance"] }

@@ -16,6 +16,6 @@ describe('the fault table, at its usual volume', () => {
       const result = await row.run({ rounds: row.volume.usual, databaseUrl });
       expect(passed(result), JSON.stringify(result)).toBe(true);
     },
-    300_000,
+    600_000,
   );
 });

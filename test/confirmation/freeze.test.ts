@@ -243,7 +243,7 @@ describe.each(DATABASES)('a freeze on $name', ({ open }) => {
       publicUrl: 'https://gate.acme.example',
     });
     const warnings = async (confirmationId: ConfirmationId) =>
-      (await cards.read({ confirmationId, locale: 'en-US' }))?.warnings.join();
+      (await cards.read({ confirmationId, locale: 'en-US', view: 'whole', moved: false }))?.warnings.join();
     const old = await core.pending(ARGS);
     expect(await warnings(old)).not.toContain('frozen');
     await freeze(core, 'bank__*');

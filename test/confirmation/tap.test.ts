@@ -226,6 +226,19 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
     expect(await lastEvent(id)).toMatchObject({ kind: 'callback.refused', data: { code } });
   });
 
+  it('on the old message of a card that has moved is told so', async () => {
+    const { id, tap } = await shown();
+    await database.connection
+      .update(deliveries)
+      .set({ messageIds: ['m-new'], retiredMessageIds: [`m-${id}`], unconfirmedSends: 1 })
+      .where(eq(deliveries.confirmationId, id));
+    expect(await handler.handle(slack, tap())).toEqual({ kind: 'notice', notice: NOTICES.movedCard });
+    expect(await statusOf(id)).toBe('pending');
+    expect(await lastEvent(id)).toMatchObject({ kind: 'callback.refused', data: { code: 'moved_card' } });
+    await handler.handle(slack, tap({ messageId: 'm-new' }));
+    expect(await statusOf(id)).toBe('approved');
+  });
+
   it('that came in over another channel is a security event', async () => {
     const { id, tap } = await shown();
     expect(await handler.handle(feishuLike(), tap())).toEqual({ kind: 'notice', notice: NOTICES.mismatch });

@@ -108,6 +108,7 @@ export function configuration({ slack, feishu, payments, model }: Peers): Record
         verificationToken: feishu.verificationToken,
         tenant: feishu.tenant,
         chat: feishu.chat,
+        messagesPerSecond: 100,
         mode: 'webhook',
       },
       {
@@ -119,6 +120,7 @@ export function configuration({ slack, feishu, payments, model }: Peers): Record
         team: slack.team,
         appId: slack.appId,
         channel: slack.channel,
+        messagesPerSecond: 100,
         mode: 'http',
       },
     ],

@@ -73,8 +73,8 @@ people:
   - { id: wang.fang, name: 王芳, groups: [finance], consoleKey: ${KEYS.wangFang}, slack: { team: T0ACME, user: U0WANG }, feishu: { tenant: 2f0acme, openId: ou_wang } }
   - { id: zhao.min, name: 赵敏, slack: { team: T0ACME, user: U0ZHAO } }
 channels:
-  - { id: pay-slack, kind: slack, apiUrl: "${input.platforms.slack.url}", botToken: xoxb-standin, signingSecret: slack-signing-secret, team: T0ACME, appId: A0COUNTER, channel: C0FINANCE }
-  - { id: pay-feishu, kind: feishu, domain: "${input.platforms.feishu.url}", appId: cli_a1b2c3d4e5f60718, appSecret: feishu-app-secret, encryptKey: feishu-encrypt-key, verificationToken: feishu-verification-token, tenant: 2f0acme, chat: oc_finance }
+  - { id: pay-slack, kind: slack, apiUrl: "${input.platforms.slack.url}", botToken: xoxb-standin, signingSecret: slack-signing-secret, team: T0ACME, appId: A0COUNTER, channel: C0FINANCE, messagesPerSecond: 100 }
+  - { id: pay-feishu, kind: feishu, domain: "${input.platforms.feishu.url}", appId: cli_a1b2c3d4e5f60718, appSecret: feishu-app-secret, encryptKey: feishu-encrypt-key, verificationToken: feishu-verification-token, tenant: 2f0acme, chat: oc_finance, messagesPerSecond: 100 }
 policies:
   - { id: short, tools: ["bank__short"], approvers: ["group:finance"], decideWithin: 2s }
   - { id: large-payment, tools: ["bank__*"], approvers: ["group:finance"], reason: on-reject }

@@ -155,6 +155,15 @@ describe('the page of one request', () => {
     expect(body).toContain('holds characters that cannot be seen');
   });
 
+  it('shows no secret among the arguments, and marks what is masked', async () => {
+    const id = await decided({ payee: 'Acme', apiKey: 'q7Zr-44-xyz', note: 'Bearer abcdef0123456789' });
+    const { body } = await open(id, 'li.wei');
+    expect(body).not.toMatch(/q7Zr-44-xyz|abcdef0123456789/);
+    expect(body).toContain('Bearer •••••');
+    expect(body.match(/<span class="badge">masked<\/span>/g)).toHaveLength(2);
+    expect((await core.service.get(id))?.args).toMatchObject({ apiKey: 'q7Zr-44-xyz' });
+  });
+
   it('runs no script, loads nothing from elsewhere and cannot be framed', async () => {
     const response = await open(await core.pending(), 'li.wei');
     expect(response.headers['content-security-policy']).toBe(

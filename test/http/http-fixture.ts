@@ -83,6 +83,7 @@ export const CONFIG: Config = {
   defaultPolicy: null,
   floor: null,
   models: {},
+  masked: [],
   externalTools: ['bank__*'],
   connectors: [{ id: 'oa', kind: 'http', baseUrl: 'http://127.0.0.1:1', headers: {}, tools: [] }],
   agents: ['procurement', 'sales'].map((id) => ({

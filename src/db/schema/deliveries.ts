@@ -1,4 +1,5 @@
 import { boolean, integer, jsonb, pgTable, primaryKey, text, timestamp, uuid } from 'drizzle-orm/pg-core';
+import type { CardView } from '../../channel/card-source.ts';
 import type { ChannelId, ConfirmationId, DeliveryId, PersonId } from '../../ids.ts';
 import type { Locale } from '../../locale.ts';
 
@@ -25,6 +26,13 @@ export const deliveries = pgTable('deliveries', {
   decisiveShown: boolean('decisive_shown').notNull().default(true),
   nextAttemptAt: timestamp('next_attempt_at', { withTimezone: true }).notNull(),
   leaseUntil: timestamp('lease_until', { withTimezone: true }),
+  hasButtons: boolean('has_buttons').notNull().default(true),
+  issueId: uuid('issue_id').notNull(),
+  issuedAt: timestamp('issued_at', { withTimezone: true }),
+  reissue: boolean('reissue').notNull().default(false),
+  retiredMessageIds: text('retired_message_ids').array().notNull().default([]),
+  settleAt: timestamp('settle_at', { withTimezone: true }),
+  cardView: text('card_view').$type<CardView>().notNull().default('whole'),
   error: text('error'),
   at: timestamp('at', { withTimezone: true }).notNull(),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull(),

@@ -96,7 +96,17 @@ describe('the tenant token', () => {
 });
 
 describe('what the platform answers', () => {
-  it.each([230002, 230013, 230053, 230022, 230028, 230099, 230001, 230006, 232009, 99991672, 99991401])(
+  it.each([230022, 230025, 230028, 230099])('%d refuses what the card says', async (code) => {
+    rig.standin.faults.next('create', refuse(code));
+    const sent = await rig.channel.send(delivery());
+    expect(sent).toMatchObject({ kind: 'content-refused', error: expect.stringContaining(String(code)) });
+    const posted = await rig.channel.send(delivery());
+    rig.standin.faults.next('patch', refuse(code));
+    const messageId = posted.kind === 'sent' ? posted.messageId : '';
+    expect((await rig.channel.update({ ...delivery(), messageId })).kind).toBe('content-refused');
+  });
+
+  it.each([230002, 230013, 230053, 230001, 230006, 232009, 99991672, 99991401])(
     '%d refuses the card for good',
     async (code) => {
       rig.standin.faults.next('create', refuse(code), refuse(code, 200));
@@ -106,13 +116,13 @@ describe('what the platform answers', () => {
   );
 
   it.each([
-    [refuse(230020), null],
-    [refuse(99991400), null],
-    [refuse(99991400, 200), null],
+    [refuse(230020), 5_000],
+    [refuse(99991400), 5_000],
+    [refuse(99991400, 200), 5_000],
     [{ ...refuse(99991400, 429), headers: { 'x-ogw-ratelimit-reset': '30' } }, 30_000],
     [{ ...refuse(99991400), headers: { 'x-ogw-ratelimit-reset': '999999' } }, 300_000],
-    [{ ...refuse(99991400), headers: { 'x-ogw-ratelimit-reset': '-1' } }, null],
-    [{ kind: 'answer', status: 429, body: 'slow down' } as const, null],
+    [{ ...refuse(99991400), headers: { 'x-ogw-ratelimit-reset': '-1' } }, 5_000],
+    [{ kind: 'answer', status: 429, body: 'slow down' } as const, 5_000],
     [{ kind: 'answer', status: 404, body: '<html>' } as const, null],
     [refuse(4711), null],
   ])('%j is to be tried again', async (fault, retryAfterMs) => {
@@ -157,10 +167,10 @@ describe('what the platform answers', () => {
     if (sent.kind !== 'sent') throw new Error('not sent');
     rig.standin.faults.next('patch', refuse(230031), refuse(230110));
     const update = { ...delivery(), messageId: sent.messageId };
-    expect((await rig.channel.update(update)).kind).toBe('refused');
-    expect((await rig.channel.update(update)).kind).toBe('refused');
+    expect((await rig.channel.update(update)).kind).toBe('gone');
+    expect((await rig.channel.update(update)).kind).toBe('gone');
     rig.standin.faults.next('patch', { kind: 'cut', carriedOut: true });
-    expect((await rig.channel.update(update)).kind).toBe('retry');
+    expect((await rig.channel.update(update)).kind).toBe('uncertain');
   });
 });
 

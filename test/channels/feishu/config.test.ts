@@ -14,6 +14,7 @@ describe('settings of a Feishu channel', () => {
     expect(feishuChannelKind.settings.parse({ ...APP })).toEqual({
       ...APP,
       domain: 'https://open.feishu.cn',
+      messagesPerSecond: 5,
       mode: 'webhook',
     });
   });
@@ -49,6 +50,7 @@ describe('settings of a Feishu channel', () => {
     expect(settings).toEqual({
       ...app,
       domain: 'https://open.feishu.cn',
+      messagesPerSecond: 5,
       mode: 'long-connection',
       verificationToken: '',
     });

@@ -10,6 +10,7 @@ describe('the settings of a Slack channel', () => {
     expect(slackChannelKind.settings.parse(SLACK)).toEqual({
       ...SLACK,
       apiUrl: 'https://slack.com/api/',
+      messagesPerSecond: 1,
       mode: 'http',
     });
   });

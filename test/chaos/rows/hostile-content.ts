@@ -130,11 +130,15 @@ export const hostileContent: ChaosRow = {
   },
 };
 
+/** Begins the agent's own words, so that they are found wherever they come to stand. */
+const WORDS = 'the agent says this: ';
+
 const PEOPLE = { timeZone: 'Asia/Shanghai', publicUrl: 'https://gate.acme.example' } as const;
 
 function drawn({ args, summary, tool, session, requester, reason, closed, locale }: Hostile): Card {
   const person = { id: personId('zhao.min'), name: requester };
-  const facts = { args, summary, tool, session, requester: person, requesterNamedByAgent: true };
+  const said = summary === null ? null : WORDS + summary;
+  const facts = { args, summary: said, tool, session, requester: person, requesterNamedByAgent: true };
   const request = closed
     ? closedRequest(
         { status: 'rejected', by: { ...person }, reason },
@@ -186,6 +190,9 @@ function feishuFault(card: Card): string | Sound {
       if (node.tag !== 'plain_text') return `content in ${String(node.tag)}`;
       texts.push(node.content);
     }
+    const { i18n_content: translations } = node;
+    if (translations !== null && typeof translations === 'object')
+      texts.push(...Object.values(translations).filter((content) => typeof content === 'string'));
     return null;
   });
   const approvable = /"action":"approve"|"name":"approve\./.test(payload);
@@ -207,12 +214,20 @@ function commonFault(
     const { changed } = visibleText(shown.replaceAll('\n', ''));
     if (changed) return `something unseen in ${JSON.stringify(shown.slice(0, 200))}`;
   }
+  const decisive = new Set(card.lines.filter((line) => line.decisive).map(({ label }) => label));
+  const lastDecisive = texts.findLastIndex((shown) => [...decisive].some((label) => shown.startsWith(label)));
+  for (const [place, shown] of texts.entries()) {
+    const at = shown.indexOf(WORDS);
+    if (at < 0) continue;
+    if (shown.charAt(at - 1) !== '“') return 'the agent is not quoted';
+    if (place < lastDecisive) return 'the agent speaks before what decides';
+  }
   if (approvable !== (decisiveShown && card.actions.kind === 'decide' && card.actions.approvable))
     return 'the approve button does not follow what is shown';
   if (!approvable) return null;
   const all = texts.join('\u0000');
-  for (const { value: decisive } of [...card.lines.filter((line) => line.decisive), { value: card.tool }])
-    if (!all.includes(decisive)) return `approvable without ${decisive.slice(0, 80)}`;
+  for (const { value: needed } of [...card.lines.filter((line) => line.decisive), { value: card.tool }])
+    if (!all.includes(needed)) return `approvable without ${needed.slice(0, 80)}`;
   return null;
 }
 

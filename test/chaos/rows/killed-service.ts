@@ -19,7 +19,9 @@ interface Kill {
   kill(victim: Victim, count: number): Promise<readonly Verify[]>;
 }
 
+/** Where each of them holds a connection of the service, which has ten; and where none does. */
 const SEVERAL = 5;
+const MANY = 10;
 
 const KILLS: readonly Kill[] = [
   {
@@ -81,7 +83,7 @@ const KILLS: readonly Kill[] = [
   },
   {
     name: 'answered, card not updated',
-    together: SEVERAL,
+    together: MANY,
     async kill(victim, count) {
       const ids = await Promise.all(several(count, () => askAndShow(victim)));
       let answered = () => {};
@@ -100,7 +102,7 @@ const KILLS: readonly Kill[] = [
   },
   {
     name: 'notified, waiter not resumed',
-    together: SEVERAL,
+    together: MANY,
     kill: (victim, count) =>
       killWhileResuming(victim, count, {
         point: ({ confirmation }) => ({ says: ['pg_notify', `confirmation ${confirmation}`], letPass: true }),
@@ -124,7 +126,7 @@ const KILLS: readonly Kill[] = [
   },
   {
     name: 'claimed, tool not returned',
-    together: SEVERAL,
+    together: MANY,
     async kill(victim, count) {
       const waiting = await runsToApprove(victim, 'oa__hang', count);
       await victim.killAt(allPaying(victim, waiting), () => approveAll(victim, waiting));
@@ -134,7 +136,7 @@ const KILLS: readonly Kill[] = [
   {
     name: 'in the expiry sweep',
     // One sweep takes one after another: it dies in the first of these.
-    together: SEVERAL,
+    together: MANY,
     async kill(victim, count) {
       const asked = await Promise.all(several(count, () => ask(victim.service.url, 'bank__short')));
       await victim.killAt({ says: ['update "confirmations"', 'expired'], heldAt: 'commit' }, async () => {});
@@ -147,7 +149,7 @@ const KILLS: readonly Kill[] = [
   },
   {
     name: 'in shutdown',
-    together: SEVERAL,
+    together: MANY,
     async kill(victim, count) {
       const waiting = await runsToApprove(victim, 'oa__hang', count);
       const pending = await Promise.all(several(count, () => ask(victim.service.url)));
@@ -180,7 +182,7 @@ const KILLS: readonly Kill[] = [
   },
   {
     name: 'parked, and decided by the next process',
-    together: SEVERAL,
+    together: MANY,
     parkAfter: '1s',
     async kill(victim, count) {
       const waiting = await runsToApprove(victim, 'oa__pay', count);
@@ -201,7 +203,7 @@ const KILLS: readonly Kill[] = [
   },
   {
     name: 'woken, not resumed',
-    together: SEVERAL,
+    together: MANY,
     parkAfter: '1s',
     async kill(victim, count) {
       const waiting = await runsToApprove(victim, 'oa__pay', count);
