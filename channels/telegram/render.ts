@@ -1,0 +1,156 @@
+import { assertNever } from '../../src/assert-never.ts';
+import type { Card, CardFact, CardState, RenderedCard } from '../../src/channel/card.ts';
+import { SETTLE_ACTIONS, type TapAction } from '../../src/channel/inbound-event.ts';
+import type { Locale } from '../../src/locale.ts';
+import { cut, cutShort, LIMITS, literal, onOneLine } from './limits.ts';
+import { writeButtonData } from './wire.ts';
+
+/**
+ * A card as one Telegram message: the state, what decides, what became of it, warnings, the facts, the agent's own
+ * words, further arguments, the page's address. One line each. There is no markup in it; all but the address is marked
+ * as literal.
+ */
+export function renderCard(card: Card, token: string): RenderedCard {
+  const texts = TEXTS[card.locale];
+  const link = card.link.length <= LIMITS.link ? `\n${card.link}` : '';
+  // What decides gets its room first; the rest shares what is left.
+  const space = messageSpace(LIMITS.message - link.length, card.locale);
+  const decisive = decisiveLines(card, texts, space);
+  const mayApprove = card.actions.kind === 'decide' && card.actions.approvable && decisive.allShown;
+  const title = space.take(`${card.frozen ? '🧊' : ICONS[card.state]} ${card.title}`, LIMITS.title);
+  const warnings = [
+    ...(card.actions.kind === 'decide' && !decisive.allShown ? [texts.noApproval] : []),
+    ...card.warnings,
+  ].map((warning) => space.take(`⚠️ ${warning}`, LIMITS.line));
+  const outcome = card.outcome.map((fact) => space.take(lineOf(fact), LIMITS.words));
+  const facts = [...card.facts, ...card.references].map((fact) => space.take(lineOf(fact), LIMITS.line));
+  const summary = card.summary === null ? '' : space.take(lineOf(card.summary), LIMITS.words);
+  const others = otherLines(card, texts, space);
+  const lines = [title, ...decisive.lines, ...outcome, ...warnings, ...facts, summary, ...others];
+  const body = lines.filter((line) => line !== '').join('\n');
+  return {
+    payload: JSON.stringify({ ...literal(body, link), buttons: buttonsOf(card, token, mayApprove) }),
+    decisiveShown: decisive.allShown,
+  };
+}
+
+const ICONS: Readonly<Record<CardState, string>> = {
+  pending: '🟡',
+  approved: '🔵',
+  'cooling-off': '🕒',
+  executing: '⏳',
+  succeeded: '✅',
+  failed: '❌',
+  unknown: '❓',
+  lapsed: '⌛',
+  revoked: '🚫',
+  rejected: '⛔',
+  expired: '⌛',
+  cancelled: '🚫',
+  undeliverable: '📭',
+};
+
+interface CardTexts {
+  readonly tool: string;
+  readonly noApproval: string;
+  readonly moreLines: (count: number) => string;
+}
+
+const TEXTS: Readonly<Record<Locale, CardTexts>> = {
+  'zh-CN': {
+    tool: '工具',
+    noApproval: '此卡片无法完整显示决定所需的内容，因此不能在这里批准；请打开完整请求。',
+    moreLines: (count) => `…（还有 ${count} 行未显示）`,
+  },
+  'en-US': {
+    tool: 'Tool',
+    noApproval:
+      'This card cannot show in full what decides, so it cannot be approved here. Open the full request.',
+    moreLines: (count) => `… (${count} more lines not shown)`,
+  },
+};
+
+/** What decides may take so much; headline, facts and warnings always have the rest. */
+const DECISIVE_LENGTH = 1800;
+/** Kept free for the line that says how many are missing. */
+const MORE_LINES_LENGTH = 60;
+
+/** Each decisive line whole, or only its beginning and no approval. */
+function decisiveLines(card: Card, texts: CardTexts, space: MessageSpace) {
+  const lines: string[] = [];
+  let left = DECISIVE_LENGTH;
+  let allShown = true;
+  // Which tool runs decides as much as its arguments.
+  for (const line of [
+    ...card.lines.filter(({ decisive }) => decisive),
+    { label: texts.tool, value: card.tool },
+  ]) {
+    const whole = lineOf(line);
+    const shown = space.take(whole, Math.min(left, whole.length <= left ? whole.length : LIMITS.line));
+    if (shown !== whole) allShown = false;
+    left -= shown.length;
+    lines.push(shown);
+  }
+  return { lines, allShown };
+}
+
+/** Long values are cut first, so that one of them cannot hide the others. */
+function otherLines(card: Card, texts: CardTexts, space: MessageSpace): readonly string[] {
+  const all = card.lines.filter(({ decisive }) => !decisive).map(lineOf);
+  const kept: string[] = [];
+  for (const line of all) {
+    const text = cut(line, LIMITS.line, card.locale);
+    if (text.length + MORE_LINES_LENGTH > space.left()) break;
+    kept.push(space.take(text, LIMITS.line));
+  }
+  const missing = all.length - kept.length;
+  return missing === 0 ? kept : [...kept, space.take(texts.moreLines(missing), MORE_LINES_LENGTH)];
+}
+
+interface CardButton {
+  readonly text: string;
+  readonly callback_data: string;
+}
+
+function buttonsOf(card: Card, token: string, mayApprove: boolean): readonly CardButton[] {
+  const button = (action: TapAction, label: string): CardButton => ({
+    text: cutShort(onOneLine(label), LIMITS.buttonText),
+    callback_data: writeButtonData({ action, token, cardVersion: card.version }),
+  });
+  const { actions } = card;
+  switch (actions.kind) {
+    case 'none':
+      return [];
+    case 'decide':
+      return [
+        ...(mayApprove ? [button('approve', actions.labels.approve)] : []),
+        button('reject', actions.labels.reject),
+      ];
+    case 'revoke':
+      return [button('revoke', actions.label)];
+    case 'settle':
+      return SETTLE_ACTIONS.flatMap((action) => {
+        const label = actions.labels[action];
+        return label === null ? [] : [button(action, label)];
+      });
+    default:
+      return assertNever(actions);
+  }
+}
+
+const lineOf = ({ label, value }: CardFact): string => `${onOneLine(label)}: ${onOneLine(value)}`;
+
+type MessageSpace = ReturnType<typeof messageSpace>;
+
+/** What one message has left, line breaks counted; each line is cut to its own limit and to that. */
+function messageSpace(length: number, locale: Locale) {
+  let left = length;
+  return {
+    left: () => left,
+    take(text: string, limit: number): string {
+      const fitting = cut(onOneLine(text), Math.max(0, Math.min(limit, left - 1)), locale);
+      left -= fitting.length + 1;
+      return fitting;
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { InboundRequest } from '../../src/channel/channel.ts';
+
+export type Verification =
+  | { readonly kind: 'verified' }
+  /** `reason` is for the log and the counters; it says nothing about the secret. */
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/**
+ * Says whether whoever sent this knows the secret that was given to `setWebhook` (Bot API, "setWebhook":
+ * `X-Telegram-Bot-Api-Secret-Token`). Telegram signs no bytes and no time: the secret and TLS are all the proof.
+ */
+export function verifyTelegramRequest(input: {
+  readonly request: InboundRequest;
+  readonly webhookSecret: string;
+}): Verification {
+  const said = input.request.headers['x-telegram-bot-api-secret-token'];
+  if (input.webhookSecret === '') return { kind: 'refused', reason: 'no webhook secret' };
+  if (typeof said !== 'string' || said === '') return { kind: 'refused', reason: 'secret token missing' };
+  // Digests are of one length, which the comparison in constant time needs.
+  if (!timingSafeEqual(digest(said), digest(input.webhookSecret)))
+    return { kind: 'refused', reason: 'secret token does not match' };
+  return { kind: 'verified' };
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
