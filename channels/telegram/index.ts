@@ -182,11 +182,12 @@ class TelegramChannel implements Channel {
     const { logger, clock } = this.#input;
     const before = this.#health.detail;
     const result = await this.#client.call({ method: 'getMe' });
-    // Busy is no fault: nothing is known against the token.
+    // Limited is no fault: nothing is known against the token.
+    const limited = result.kind === 'not-done' && result.retryAfterMs !== null;
     this.#health =
       result.kind === 'ok'
         ? { ready: true, detail: `signed in as bot ${this.#reader.bot}` }
-        : { ready: false, detail: result.error };
+        : { ready: limited, detail: result.error };
     const { ready, detail } = this.#health;
     if (detail !== before)
       logger[ready ? 'info' : 'error']({ channel: this.id, detail }, 'Telegram was checked');

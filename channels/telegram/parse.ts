@@ -50,7 +50,7 @@ const messageUpdate = z.object({
     message_id: messageId,
     from: user,
     /** A message in the name of a chat: `from` is then a stand-in, and nobody knows who wrote it. */
-    sender_chat: z.unknown(),
+    sender_chat: z.unknown().optional(),
     chat,
     text: z.string().max(4096).optional(),
     reply_to_message: z.object({ from: user, chat, text: z.string().max(4096) }),

@@ -113,7 +113,7 @@ export class TelegramPolling implements InboundConnection {
       await Promise.all(updates.map((update) => this.#take(update)));
       this.#offset = Math.max(this.#offset, ...updates.map((update) => (updateId(update) ?? -1) + 1));
       // The only rejection is that of a stop.
-      await sleep(this.#clock, updates.length === 0 ? REST_MS : 0, signal).catch(() => {});
+      if (updates.length === 0) await sleep(this.#clock, REST_MS, signal).catch(() => {});
       if (signal.aborted) return { reason: 'stopped', stillCarries: false };
       answered = await this.#ask(HOLD_SECONDS, signal);
     }
