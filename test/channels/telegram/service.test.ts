@@ -97,7 +97,7 @@ agents:
     expect(toast).toMatch(/^✅ .*\p{Script=Han}/u);
     expect(toast.length).toBeLessThanOrEqual(200);
     expect(await request()).toMatchObject({ status: 'approved', votes: [{ person: { id: 'li.wei' } }] });
-    await until(() => card()?.buttons.length === 0 || card()?.buttons.length === 1);
+    await until(() => card()?.buttons.every(({ callback_data }) => callback_data.startsWith('v.')));
     // The same tap again changes nothing, and is answered.
     expect(await toastAfter(() => rig.tap(botToken, LI_WEI, messageId, approve))).not.toBe('');
     expect((await request()).votes).toHaveLength(1);
@@ -110,7 +110,7 @@ agents:
     ['another message', { message: 7_000 }],
     ['a forged token', { data: (data: string) => data.replace(/\..{22}\./, '.AAAAAAAAAAAAAAAAAAAAAA.') }],
     ['a version that never went out', { data: (data: string) => data.replace(/\d+$/, '99') }],
-  ] as const)('refuses a tap from or with %s, and says so', async (what, change) => {
+  ] as const)('refuses a tap by, in or with %s, and says so', async (what, change) => {
     const {
       tapper = LI_WEI,
       message,
@@ -138,8 +138,9 @@ agents:
   ])('answers 401 to a call %s secret, and changes nothing', async (what, secret) => {
     const { botToken, messageId, approve, request } = await ask('called__pay', `丁公司 ${what}`);
     await rig.callWebhook(CALLED, { url: callback(), secret });
+    const before = rig.webhookAnswers.length;
     await rig.tap(botToken, LI_WEI, messageId, approve);
-    expect(rig.webhookAnswers.at(-1)).toBe(401);
+    expect(await until(() => rig.webhookAnswers[before])).toBe(401);
     await rig.callWebhook(CALLED, { url: callback(), secret: SECRET });
     expect(await request()).toMatchObject({ status: 'pending' });
   });
@@ -172,11 +173,13 @@ agents:
     const before = rig.messagesOf(botToken).length;
     await rig.tap(botToken, WANG_FANG, messageId, reject);
     const prompt = await until(() => rig.messagesOf(botToken)[before]);
+    const taken = rig.webhookAnswers.length;
     const forged = { ...prompt, text: prompt.text.replace('.1002.', '.1001.') };
     expect(forged.text).not.toBe(prompt.text);
     await rig.replyTo(botToken, LI_WEI, forged, 'a question put into my mouth');
     await rig.replyTo(botToken, WANG_FANG, prompt, 'a copy of the question, posted by somebody', 4242);
     await rig.replyTo(botToken, WANG_FANG, card() ?? prompt, 'a reply to the card');
+    await until(() => rig.webhookAnswers.length === taken + 3);
     expect(await request()).toMatchObject({ status: 'pending' });
   });
 });
