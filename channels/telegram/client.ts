@@ -26,6 +26,7 @@ export type TelegramResult =
 
 export type TelegramMethod =
   | 'getMe'
+  | 'getChat'
   | 'getUpdates'
   | 'getWebhookInfo'
   | 'sendMessage'

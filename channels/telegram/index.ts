@@ -16,9 +16,9 @@ import type {
 } from '../../src/channel/channel.ts';
 import type { ChannelInput, ChannelKind } from '../../src/channel/channel-kind.ts';
 import type { ChannelPace } from '../../src/channel/chat-pace.ts';
+import type { ChannelFinding, DiagnosisInput } from '../../src/channel/diagnosis.ts';
 import { withConnections } from '../../src/channel/inbound-connection.ts';
 import type { CallbackReply, TapEvent } from '../../src/channel/inbound-event.ts';
-import type { LocalizedText } from '../../src/locale.ts';
 import { telegramAdvice } from './advice.ts';
 import { createTelegramClient, type TelegramClient, toSendOutcome, toUpdateOutcome } from './client.ts';
 import {
@@ -28,6 +28,7 @@ import {
   telegramIdentity,
   telegramSettings,
 } from './config.ts';
+import { diagnoseTelegram } from './diagnose.ts';
 import { cut, LIMITS, literal, onOneLine } from './limits.ts';
 import { parseUpdate, type UpdateReader } from './parse.ts';
 import { TelegramPolling } from './polling.ts';
@@ -169,9 +170,13 @@ class TelegramChannel implements Channel {
     return sentOf(result, direct ? chat : null);
   }
 
-  advise(error: string): LocalizedText | null {
-    return telegramAdvice(error);
+  diagnose(input: DiagnosisInput): AsyncIterable<ChannelFinding> {
+    const { settings, clock } = this.#input;
+    const connection = this.connection ?? null;
+    return diagnoseTelegram({ ...input, settings, clock, client: this.#client, connection });
   }
+
+  advise = telegramAdvice;
 
   /** The chat of a direct message has the person's own number. */
   #chatOf(direct: DirectRecipient | null | undefined): string | null {

@@ -111,9 +111,11 @@ export class TelegramPolling implements InboundConnection {
       const { data: updates } = updateList.safeParse(answered.data);
       if (updates === undefined) return { reason: 'getUpdates: not a list', stillCarries: false };
       await Promise.all(updates.map((update) => this.#take(update)));
-      this.#offset = Math.max(this.#offset, ...updates.map((update) => (updateId(update) ?? -1) + 1));
+      // Not the highest ever seen: after a quiet week Telegram begins anywhere, also below.
+      const ids = updates.map(updateId).filter((id) => id !== null);
+      if (ids.length > 0) this.#offset = Math.max(...ids) + 1;
       // The only rejection is that of a stop.
-      if (updates.length === 0) await sleep(this.#clock, REST_MS, signal).catch(() => {});
+      else await sleep(this.#clock, REST_MS, signal).catch(() => {});
       if (signal.aborted) return { reason: 'stopped', stillCarries: false };
       answered = await this.#ask(HOLD_SECONDS, signal);
     }

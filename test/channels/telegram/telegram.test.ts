@@ -220,6 +220,30 @@ describe('a channel in Telegram', () => {
     expect(result).toMatchObject({ kind: 'event', event: { type: 'unsupported' } });
   });
 
+  it('is checked step by step, and says what is missing', async () => {
+    const callbackUrl = 'https://gate.example/channels/pay-telegram/callback';
+    const findings = async () => {
+      const all = [];
+      const needs = { direct: false, directory: false };
+      for await (const found of channel.diagnose?.({ callbackUrl, needs, signal }) ?? []) all.push(found);
+      return all.slice(0, 3).map(({ state, text }) => [state, text['en-US']]);
+    };
+    rig.answer('getChat', { id: -100123 });
+    rig.answer('getWebhookInfo', { url: callbackUrl });
+    expect(await findings()).toEqual([
+      ['ok', 'signed in as bot 666'],
+      ['ok', 'the bot sees the chat -100123'],
+      ['ok', `Telegram calls ${callbackUrl}`],
+    ]);
+    rig.fail('getChat', 400, 'Bad Request: chat not found');
+    rig.answer('getWebhookInfo', { url: '' });
+    expect(await findings()).toEqual([
+      ['ok', 'signed in as bot 666'],
+      ['failed', 'getChat: 400 Bad Request: chat not found'],
+      ['failed', 'the bot has no webhook'],
+    ]);
+  });
+
   it('reads back only its own question, for the person, chat and card that it was asked for', () => {
     const { botToken } = SETTINGS;
     const context = {
