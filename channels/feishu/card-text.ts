@@ -17,7 +17,8 @@ export const cardText: Readonly<Record<Locale, CardText>> = {
     tool: '工具',
     labelled: (label, value) => `${label}：${value}`,
     moreLines: (count) => `…… 另有 ${count} 项未在此显示，请打开完整请求查看`,
-    notApprovableHere: '此卡片无法完整显示决定所需的内容，因此不能在这里批准。请打开完整请求。',
+    notApprovableHere:
+      '此卡片无法完整显示决定所需的内容，因此不能在这里批准。完整请求只供查看；要批准，请用本人的密钥调用接口。',
     cut: (text, max) => cutWith(text, max, (missing) => `……（还有 ${missing} 个字符未显示）`),
   },
   'en-US': {
@@ -25,7 +26,7 @@ export const cardText: Readonly<Record<Locale, CardText>> = {
     labelled: (label, value) => `${label}: ${value}`,
     moreLines: (count) => `… and ${count} more not shown here; open the full request to see them`,
     notApprovableHere:
-      'This card cannot show in full what decides, so it cannot be approved here. Open the full request.',
+      'This card cannot show in full what decides, so it cannot be approved here. The full request is for reading; approve over the API with your own key.',
     cut: (text, max) => cutWith(text, max, (missing) => `… (${missing} more characters not shown)`),
   },
 };

@@ -37,8 +37,7 @@ export const feishuChannelKind: ChannelKind<FeishuSettings> = {
 };
 
 function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
-  const { settings, clock, locale } = input;
-  const logger = input.logger.child({ channel: input.id });
+  const { settings, clock, locale, logger } = input;
   const client = createFeishuClient({ settings, clock, logger });
   const connection =
     settings.mode === 'long-connection' ? new FeishuLongConnection({ settings, clock, logger }) : null;

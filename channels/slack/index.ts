@@ -286,14 +286,14 @@ class SlackChannel implements Channel {
     this.#health = toHealth(await this.#client.call({ method: 'auth.test', args: {} }), settings.team);
     const { ready, detail } = this.#health;
     if (detail !== before)
-      logger[ready ? 'info' : 'error']({ channel: this.id, detail }, 'Slack was checked');
+      logger[ready ? 'info' : 'error']({ detail }, ready ? 'Slack can be used' : 'Slack cannot be used');
     if (!this.#stopped)
       this.#cancelCheck = clock.setTimer(CHECK_EVERY_MS, () => void this.#track(this.#check()));
   }
 
   async #track(work: Promise<void>): Promise<void> {
     const quiet = work.catch((error: unknown) => {
-      this.#input.logger.error({ channel: this.id, err: error }, 'work for Slack failed');
+      this.#input.logger.error({ err: error }, 'work for Slack failed');
     });
     this.#underWay.add(quiet);
     await quiet;

@@ -4,7 +4,7 @@ import { REASON_MODES } from '../verdict.ts';
 import { duration } from './duration.ts';
 import { flag, glob, id, integer, text } from './settings.ts';
 
-/** Cards in the chats can no longer be changed after 14 days (Feishu); a request must be closed before. */
+/** A card is re-issued a day before Feishu stops taking taps on it, after 14; a request must be closed before. */
 const LONGEST_DECISION = '13d';
 
 export const DECIDE_WITHIN_MS = 15 * 60_000;

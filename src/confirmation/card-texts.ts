@@ -147,14 +147,15 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       hidden: (labels) => `${labels.join('、')} 含有看不见的字符，已用 ⟨U+…⟩ 标出，请当心。`,
       requesterNamedByAgent: (name) => `“${name}”是代理自己报的，未经核实。`,
       decisiveMissing: (label, pointer) =>
-        `参数中没有${label}（${pointer}），不能在此卡片上批准；请查看完整请求。`,
+        `参数中没有${label}（${pointer}），不能在此卡片上批准。完整请求只供查看；要批准，请用本人的密钥调用接口。`,
       frozen: (reason, by, since) =>
         `执行已冻结：${reason}（${by}，自 ${since}）。冻结解除前，即使批准也不会执行。`,
       masked: (labels) => `以下内容已遮盖（•••••），执行时仍用原值：${labels}`,
       decisiveMasked: (labels) =>
-        `${labels.join('、')} 含有须遮盖的机密，此卡片无法完整显示，因此不能在此批准；请查看完整请求。`,
+        `${labels.join('、')} 含有须遮盖的机密，此卡片无法完整显示，因此不能在此批准。完整请求只供查看；要批准，请用本人的密钥调用接口。`,
       redacted: '平台拒绝了卡片的部分内容：此处只显示决定所需的内容，其余请查看完整请求。',
-      withheld: '平台拒绝了卡片的内容：此处未显示参数，因此不能在此批准；请查看完整请求。',
+      withheld:
+        '平台拒绝了卡片的内容：此处未显示参数，因此不能在此批准。完整请求只供查看；要批准，请用本人的密钥调用接口。',
       moved: '聊天平台很快就不能再更新这张卡片：请用会话下方的新卡片。',
     },
     outcome: {
@@ -252,16 +253,16 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
         `${labels.join(', ')}: contains characters that cannot be seen, written out here as ⟨U+…⟩. Take care.`,
       requesterNamedByAgent: (name) => `“${name}” was named by the agent itself; nobody verified that.`,
       decisiveMissing: (label, pointer) =>
-        `The arguments hold no ${label.toLowerCase()} (${pointer}), so this card cannot approve; see the full request.`,
+        `The arguments hold no ${label.toLowerCase()} (${pointer}), so this card cannot approve. The full request is for reading; approve over the API with your own key.`,
       frozen: (reason, by, since) =>
         `Execution is frozen: ${reason} (${by}, since ${since}). Until that ends it will not run, even if approved.`,
       masked: (labels) => `Masked here as •••••, while what runs has the whole value: ${labels}`,
       decisiveMasked: (labels) =>
-        `${labels.join(', ')}: holds a secret that has to be masked, so this card cannot show it in full and cannot approve; see the full request.`,
+        `${labels.join(', ')}: holds a secret that has to be masked, so this card cannot show it in full and cannot approve. The full request is for reading; approve over the API with your own key.`,
       redacted:
         'The chat platform refused a part of this card: only what decides is shown here; see the full request for the rest.',
       withheld:
-        'The chat platform refused what this card says: the arguments are not shown here, so it cannot approve; see the full request.',
+        'The chat platform refused what this card says: the arguments are not shown here, so it cannot approve. The full request is for reading; approve over the API with your own key.',
       moved: 'The chat platform will soon not update this message any more: use the new card further down.',
     },
     outcome: {

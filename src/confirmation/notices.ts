@@ -36,8 +36,8 @@ export const NOTICES = {
     'We could not find out who you are just now; nothing was recorded or changed. Please try again.',
   ),
   decisiveNotShown: error(
-    '此卡片没有完整显示关键内容，不能在此批准。请打开完整请求。',
-    'This card could not show everything that matters, so it cannot approve. Open the full request.',
+    '此卡片没有完整显示关键内容，不能在此批准。完整请求只供查看；要批准，请用本人的密钥调用接口。',
+    'This card could not show everything that matters, so it cannot approve. The full request is for reading; approve over the API with your own key.',
   ),
   reasonMissing: warning('请填写理由。', 'Please say why.'),
   reasonNotAsked: error(

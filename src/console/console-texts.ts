@@ -55,7 +55,7 @@ export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
     otherOrigin: '表单不是从本页面提交的，请重新打开链接再登录。',
     notFound: '没有这份请求，或者您无权查看。',
     goOn: '继续',
-    readOnly: '此页仅供查看。请在卡片上审批。',
+    readOnly: '此页仅供查看。请在卡片上审批；卡片不能批准时，用您本人的密钥调用接口。',
     hidden: '含有看不见的字符',
     masked: '已遮盖',
     empty: '无',
@@ -123,7 +123,8 @@ export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
     otherOrigin: 'The form was not sent from this page. Open the link again and sign in.',
     notFound: 'There is no such request, or you may not see it.',
     goOn: 'Go on',
-    readOnly: 'This page is for reading. Decide on the card.',
+    readOnly:
+      'This page is for reading. Decide on the card or, where that cannot approve, over the API with your own key.',
     hidden: 'holds characters that cannot be seen',
     masked: 'masked',
     empty: 'none',

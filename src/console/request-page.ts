@@ -1,5 +1,6 @@
 import type { AuditEvent } from '../audit/audit-event.ts';
 import { type VisibleText, visibleText } from '../channel/visible-text.ts';
+import { argumentLabel } from '../confirmation/argument-label.ts';
 import { type ArgumentMask, maskArguments } from '../confirmation/argument-mask.ts';
 import { argumentText } from '../confirmation/argument-text.ts';
 import { cardFacts, cardOutcome, cardReferences, freezeWarning } from '../confirmation/card-facts.ts';
@@ -119,7 +120,7 @@ const adviceLine = (advice: LocalizedText | null, locale: Locale) =>
 
 type Time = (at: Date) => Html;
 
-/** Each argument with its JSON Pointer, uncut, what decides first; where something could not be seen it says so. */
+/** Each argument under its label on the card, uncut, what decides first; where something could not be seen it says so. */
 function argumentList({ request, locale, mask }: RequestPageInput, texts: ConsoleTexts): Html {
   const decisive = request.decisiveFields.map(({ pointer }) => pointer);
   const rank = (pointer: string): number => {
@@ -128,11 +129,15 @@ function argumentList({ request, locale, mask }: RequestPageInput, texts: Consol
   };
   const { args, masked } = maskArguments(request.args, request.decisiveFields, mask);
   const leaves = [...leavesOf(args)].filter(([pointer]) => pointer !== '');
+  const labelOf = (pointer: string): string => {
+    const role = request.decisiveFields.find((field) => field.pointer === pointer)?.role ?? 'other';
+    return role === 'other' ? argumentLabel(pointer, request.decisiveFields) : CARD_TEXTS[locale].roles[role];
+  };
   if (leaves.length === 0) return html`<p class="soft">${CARD_TEXTS[locale].noArguments}</p>`;
   const inOrder = leaves.sort(([left], [right]) => rank(left) - rank(right));
   return html`<dl>${inOrder.map(
     ([pointer, value]) =>
-      html`<dt>${visible(visibleText(pointer), texts)}</dt><dd class="value">${visible(visibleText(argumentText(value)), texts)}${masked.includes(pointer) && html` <span class="badge">${texts.masked}</span>`}</dd>`,
+      html`<dt title="${visibleText(pointer).text}">${visible(visibleText(labelOf(pointer)), texts)}</dt><dd class="value">${visible(visibleText(argumentText(value)), texts)}${masked.includes(pointer) && html` <span class="badge">${texts.masked}</span>`}</dd>`,
   )}</dl>`;
 }
 

@@ -24,7 +24,7 @@ export const DEMO_POLICIES = (hastyDeadline: string): string => `policies:
     decideWithin: ${hastyDeadline}
     reason: on-reject
   - id: large-payment
-    tools: ["oa__purchase_pay"]
+    tools: ["oa__purchase_pay", "bank__transfer"]
     when: '${LARGE}'
     approvers: ["group:finance"]
     channels: [pay-feishu, pay-slack]
@@ -75,6 +75,8 @@ channels:
 ${settings.policies}
 models:
   main: { baseUrl: "\${OPENAI_BASE_URL}", apiKey: "\${OPENAI_API_KEY}", model: "\${MODEL}" }
+
+externalTools: ["bank__transfer"]
 
 connectors:
   - id: oa

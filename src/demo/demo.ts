@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Locale } from '../locale.ts';
 import { playAutoStory } from './auto-story.ts';
+import { LI_WEI } from './cast.ts';
 import { type DemoWorld, type RealModel, startDemoWorld } from './demo-world.ts';
 import { startDemoPage } from './page-server.ts';
 
@@ -29,7 +30,16 @@ export async function demo(input: { readonly auto: boolean; readonly port: numbe
 async function servePage(world: DemoWorld, port: number, interrupted: AbortSignal): Promise<number> {
   const model = realModelOf(process.env)?.model ?? null;
   const page = await startDemoPage({ world, port, model });
-  console.log(`\n  Countersign demo: ${page.url}\n\n  Stop with Ctrl-C; all data is in a temporary folder.`);
+  const { serviceUrl, secrets } = world;
+  console.log(`\n  Countersign demo: ${page.url}\n`);
+  console.log('  To ask from an agent of your own (README, "An agent of your own"):\n');
+  const variables = {
+    GATE: serviceUrl,
+    PROCUREMENT_KEY: secrets.PROCUREMENT_KEY,
+    LIWEI_KEY: secrets.consoleKeys.get(LI_WEI.id),
+  };
+  for (const [name, value] of Object.entries(variables)) console.log(`export ${name}=${value}`);
+  console.log('\n  Stop with Ctrl-C; all data is in a temporary folder.');
   if (!interrupted.aborted) await once(interrupted, 'abort');
   console.log('\nStopping …');
   await page.stop();

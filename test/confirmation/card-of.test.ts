@@ -194,7 +194,7 @@ describe('a card', () => {
       const shown = card(pendingRequest({ args }), 'en-US');
       expect(shown.actions).toMatchObject({ kind: 'decide', approvable: false });
       expect(shown.warnings).toEqual([
-        'The arguments hold no payee (/payee), so this card cannot approve; see the full request.',
+        'The arguments hold no payee (/payee), so this card cannot approve. The full request is for reading; approve over the API with your own key.',
       ]);
     }
   });

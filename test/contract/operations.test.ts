@@ -41,13 +41,13 @@ describe.each(['pglite', 'postgres'])('operation on %s', (database) => {
       key,
       body: { verdict, argsDigest: one.argsDigest, reason },
     });
-  const eventsOf = (one: Confirmation, count: number) =>
+  const decided = (one: Confirmation) =>
     until(
       async () => {
         const { body } = await world.gate.events(`confirmation=${one.id}&limit=100`, keys.auditor);
-        return body.items.length >= count ? body.items : undefined;
+        return body.items.some(({ kind }) => kind === 'confirmation.decided') ? body.items : undefined;
       },
-      { what: `${count} audit events` },
+      { what: 'the decision in the log' },
     );
   const readOnly = (key: string, body: unknown) =>
     world.gate.call<Problem>('PUT', '/v1/read-only', { key, body });
@@ -161,7 +161,7 @@ describe.each(['pglite', 'postgres'])('operation on %s', (database) => {
   it('filters and pages the log, and exports it whole as JSON lines', async () => {
     const one = await ask();
     await vote(one, keys.liWei, 'reject', 'no');
-    await eventsOf(one, 3);
+    await decided(one);
     const first = await world.gate.events(`confirmation=${one.id}&limit=1`, keys.auditor);
     expect(first.body.items).toHaveLength(1);
     const second = await world.gate.events(

@@ -89,6 +89,24 @@ describe('the page of the demo', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(375);
   });
 
+  it('prints what an agent outside needs to ask, and shows its card', async () => {
+    const printed = Object.fromEntries(
+      [...demo.output().matchAll(/^export (\w+)=(\S+)$/gm)].map(([, name, value]) => [name, value]),
+    );
+    expect(Object.keys(printed)).toEqual(['GATE', 'PROCUREMENT_KEY', 'LIWEI_KEY']);
+    const response = await fetch(`${printed.GATE}/v1/confirmations`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${printed.PROCUREMENT_KEY}` },
+      body: JSON.stringify({
+        tool: 'bank__transfer',
+        agent: 'procurement',
+        args: { payee: 'Acme', amount: '68000.00', currency: 'CNY' },
+      }),
+    });
+    expect(await response.json()).toMatchObject({ decision: 'pending' });
+    await page.waitForSelector('#feishu .fs-card:has-text("bank__transfer")');
+  });
+
   it('takes no orders from another site', async () => {
     const response = await fetch(new URL('/ask', url), {
       method: 'POST',

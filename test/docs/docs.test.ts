@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { CHANNEL_KINDS } from '../../channels/index.ts';
 import { HOOK_KINDS } from '../../hooks/index.ts';
+import { planBody } from '../../src/agent/plan-body.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { packageRoot } from '../../src/package-root.ts';
 import { sampleEnvironment, sampleText } from '../config/fixtures.ts';
@@ -113,6 +114,18 @@ describe('configurations in the documentation', () => {
     }
     return placed;
   }
+});
+
+describe('plans in the documentation', () => {
+  const bodies = blocksOf(pageAt('docs/agents.md'), 'sh').flatMap((block) =>
+    [...block.matchAll(/-d '(\{[^']+\})'/g)].map(([, body]) => JSON.parse(body ?? '')),
+  );
+
+  it('are plans that the service takes', () => {
+    const plans = bodies.flatMap(({ plan }) => (plan === undefined ? [] : [plan]));
+    expect(plans).toHaveLength(1);
+    for (const plan of plans) expect(() => planBody.parse(plan)).not.toThrow();
+  });
 });
 
 describe('the glossary', () => {

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { TelegramServer } from 'telegram-test-api/lib/telegramServer.js';
 import { freePort } from '../../support/free-port.ts';
@@ -36,7 +36,11 @@ export async function startTelegramRig({ chat }: { readonly chat: number }) {
   const webhookAnswers: number[] = [];
   let webhook: { readonly url: string; readonly secret: string | null } | null = null;
 
-  const door = createServer(async (request, response) => {
+  const door = createServer((request, response) => {
+    // Both ends may go away in the middle, when a test stops.
+    void serve(request, response).catch(() => response.destroy());
+  });
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const body = await textOf(request);
     const answer = (status: number, text: string) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(text);
@@ -64,7 +68,7 @@ export async function startTelegramRig({ chat }: { readonly chat: number }) {
       body: body === '' ? '{}' : body,
     });
     return answer(passed.status, await passed.text());
-  });
+  };
   await listen(door);
   const url = `http://127.0.0.1:${(door.address() as AddressInfo).port}`;
 
