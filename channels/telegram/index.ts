@@ -195,14 +195,17 @@ class TelegramChannel implements Channel {
         : { ready: limited, detail: result.error };
     const { ready, detail } = this.#health;
     if (detail !== before)
-      logger[ready ? 'info' : 'error']({ channel: this.id, detail }, 'Telegram was checked');
+      logger[ready ? 'info' : 'error'](
+        { detail },
+        ready ? 'Telegram can be used' : 'Telegram cannot be used',
+      );
     if (!this.#stopped)
       this.#cancelCheck = clock.setTimer(CHECK_EVERY_MS, () => void this.#track(this.#check()));
   }
 
   async #track(work: Promise<void>): Promise<void> {
     const quiet = work.catch((error: unknown) => {
-      this.#input.logger.error({ channel: this.id, err: error }, 'work for Telegram failed');
+      this.#input.logger.error({ err: error }, 'work for Telegram failed');
     });
     this.#underWay.add(quiet);
     await quiet;

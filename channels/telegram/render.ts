@@ -59,13 +59,14 @@ interface CardTexts {
 const TEXTS: Readonly<Record<Locale, CardTexts>> = {
   'zh-CN': {
     tool: '工具',
-    noApproval: '此卡片无法完整显示决定所需的内容，因此不能在这里批准；请打开完整请求。',
+    noApproval:
+      '此卡片无法完整显示决定所需的内容，因此不能在这里批准。完整请求只供查看；要批准，请用本人的密钥调用接口。',
     moreLines: (count) => `…（还有 ${count} 行未显示）`,
   },
   'en-US': {
     tool: 'Tool',
     noApproval:
-      'This card cannot show in full what decides, so it cannot be approved here. Open the full request.',
+      'This card cannot show in full what decides, so it cannot be approved here. The full request is for reading; approve over the API with your own key.',
     moreLines: (count) => `… (${count} more lines not shown)`,
   },
 };

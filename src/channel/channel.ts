@@ -98,7 +98,7 @@ export interface ChannelAddress {
   readonly provider: string;
   /** The app's id on the platform; empty where the configuration does not name one (then not compared). */
   readonly app: string;
-  /** Feishu tenant key or Slack team id. */
+  /** Feishu tenant key or Slack team id; fixed where the platform's accounts belong to none. */
   readonly tenant: string;
   readonly chat: string;
 }

@@ -40,7 +40,7 @@ export interface TapEvent {
   readonly action: TapAction;
   /** `undefined`: the surface did not ask yet; a string: what was typed (may be empty). */
   readonly reason: string | undefined;
-  /** Where a reason was typed in a modal, the person for whom it was opened; must be the one who submits. */
+  /** Where a reason was asked for, the person who was asked; must be the one who answers. */
   readonly openedFor: string | null;
   /** Identifies this callback at the platform, for the record only. */
   readonly eventId: string | null;
@@ -53,7 +53,7 @@ export interface ChannelActor {
   readonly provider: string;
   /** The actor's own tenant or team, which may differ from the chat's. */
   readonly tenant: string;
-  /** For example `{openId, unionId, userId}` or `{user}`; compared with `people[].feishu` or `people[].slack`. */
+  /** For example `{openId, unionId, userId}` or `{user}`; compared with `people[].<kind>`. */
   readonly ids: Readonly<Record<string, string>>;
   readonly isBot: boolean;
 }
@@ -61,7 +61,7 @@ export interface ChannelActor {
 /** What the core wants the person who tapped to see. The card itself is changed by the delivery worker alone. */
 export type CallbackReply =
   | { readonly kind: 'notice'; readonly notice: Notice }
-  /** Ask for a reason before anything is decided (Slack opens a modal; Feishu's form has the field already). */
+  /** Ask for a reason before anything is decided (a modal, a message to reply to; Feishu's form has the field already). */
   | {
       readonly kind: 'ask-reason';
       readonly action: ReasonedAction;
