@@ -126,7 +126,9 @@ export async function startSlackSocketRig(): Promise<ChannelRig & { readonly sla
 }
 
 async function startRig({ mode }: { readonly mode: 'http' | 'socket' }) {
-  const clock = new ManualClock();
+  // The id of a delivery holds the time at which it was made, and the look-up reads the history from then on. On a whole
+  // second, as signatures are dated.
+  const clock = new ManualClock(Math.floor(Date.now() / 1_000) * 1_000);
   const sink = await startSink();
   const { appToken, ...app } = { ...SLACK, appToken: SLACK_APP_TOKEN };
   const slack = await startSlackStandin({
