@@ -15,7 +15,7 @@ const RECOVERY_MS = 60_000;
 export const killedDatabase: ChaosRow = {
   id: 'F13',
   title: 'PostgreSQL killed under 16 writers, restarted on the same folder; the service lives on',
-  volume: { usual: 3, full: 20 },
+  volume: { usual: 2, full: 20 },
   async run({ rounds }) {
     const durable = await startDurableService();
     try {
