@@ -36,12 +36,6 @@ export const lengthOf = (text: string): number => escapeControls(text).length;
 export const bytesOf = (text: string): number => Buffer.byteLength(escapeControls(text), 'utf8');
 export const fits = (text: string, limit: number): boolean => text.length <= limit && lengthOf(text) <= limit;
 
-/**
- * `text` on one line: a line break inside a value cannot pretend to be the next line of the card. Shown as `⏎`, so
- * that nothing is hidden.
- */
-export const onOneLine = (text: string): string => text.replace(/\r\n|[\n\r\u2028\u2029]/gu, ' ⏎ ');
-
 /** `text`, or as much of it as fits together with a mark that says how many characters are missing. */
 export const cut = (text: string, limit: number, locale: Locale): string =>
   cutTo(text, locale, (candidate) => fits(candidate, limit));

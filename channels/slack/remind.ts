@@ -1,8 +1,9 @@
 import type { OutgoingReminder, SendOutcome } from '../../src/channel/channel.ts';
+import { onOneLine } from '../../src/channel/one-line.ts';
 import type { Locale } from '../../src/locale.ts';
 import { type SlackClient, toSendOutcome } from './client.ts';
 import { SLACK_ID } from './config.ts';
-import { cut, escapeControls, LIMITS, onOneLine } from './limits.ts';
+import { cut, escapeControls, LIMITS } from './limits.ts';
 
 /**
  * A reply in the card's thread that the whole channel sees: a thread alone would reach only those who had written in

@@ -1,7 +1,8 @@
 import type { Card, CardFact, CardLine, CardState, RenderedCard } from '../../src/channel/card.ts';
 import { SETTLE_ACTIONS } from '../../src/channel/inbound-event.ts';
+import { onOneLine } from '../../src/channel/one-line.ts';
 import type { Locale } from '../../src/locale.ts';
-import { bytesOf, cut, cutShort, cutToBytes, escapeControls, fits, LIMITS, onOneLine } from './limits.ts';
+import { bytesOf, cut, cutShort, cutToBytes, escapeControls, fits, LIMITS } from './limits.ts';
 import { ACTION_ID, buttonValue } from './wire.ts';
 
 /**

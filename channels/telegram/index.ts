@@ -19,6 +19,7 @@ import type { ChannelPace } from '../../src/channel/chat-pace.ts';
 import type { ChannelFinding, DiagnosisInput } from '../../src/channel/diagnosis.ts';
 import { withConnections } from '../../src/channel/inbound-connection.ts';
 import type { CallbackReply, TapEvent } from '../../src/channel/inbound-event.ts';
+import { onOneLine } from '../../src/channel/one-line.ts';
 import { telegramAdvice } from './advice.ts';
 import { createTelegramClient, type TelegramClient, toSendOutcome, toUpdateOutcome } from './client.ts';
 import {
@@ -29,7 +30,7 @@ import {
   telegramSettings,
 } from './config.ts';
 import { diagnoseTelegram } from './diagnose.ts';
-import { cut, LIMITS, literal, onOneLine } from './limits.ts';
+import { cut, LIMITS, literal } from './limits.ts';
 import { parseUpdate, type UpdateReader } from './parse.ts';
 import { TelegramPolling } from './polling.ts';
 import { renderCard } from './render.ts';

@@ -15,9 +15,6 @@ export const LIMITS = {
   link: 500,
 } as const;
 
-/** A line break inside a value cannot pretend to be the next line of the card. */
-export const onOneLine = (text: string): string => text.replace(/\r\n|[\n\r\u2028\u2029]/gu, ' ⏎ ');
-
 /** `text`, or as much of it as fits together with a mark that says how many units are missing; empty where no mark fits. */
 export function cut(text: string, limit: number, locale: Locale): string {
   if (text.length <= limit) return text;

@@ -1,8 +1,9 @@
 import { assertNever } from '../../src/assert-never.ts';
 import type { Card, CardFact, CardState, RenderedCard } from '../../src/channel/card.ts';
 import { SETTLE_ACTIONS, type TapAction } from '../../src/channel/inbound-event.ts';
+import { onOneLine } from '../../src/channel/one-line.ts';
 import type { Locale } from '../../src/locale.ts';
-import { cut, cutShort, LIMITS, literal, onOneLine } from './limits.ts';
+import { cut, cutShort, LIMITS, literal } from './limits.ts';
 import { writeButtonData } from './wire.ts';
 
 /**

@@ -3,9 +3,10 @@ import { assertNever } from '../../src/assert-never.ts';
 import type { Notice } from '../../src/channel/card.ts';
 import type { ChannelAnswer, HttpAnswer } from '../../src/channel/channel.ts';
 import type { CallbackReply, TapEvent } from '../../src/channel/inbound-event.ts';
+import { onOneLine } from '../../src/channel/one-line.ts';
 import type { Locale } from '../../src/locale.ts';
 import type { TelegramClient, TelegramResult } from './client.ts';
-import { cut, LIMITS, literal, onOneLine } from './limits.ts';
+import { cut, LIMITS, literal } from './limits.ts';
 import type { TelegramHandle } from './parse.ts';
 import { writePromptMark } from './wire.ts';
 

@@ -14,5 +14,3 @@ export const RUN_FAILURES = {
   interrupted:
     'The service met a fault again and again while it worked on the run; an operator finds it in the log.',
 } as const;
-
-export type RunFailureCode = keyof typeof RUN_FAILURES;

@@ -1,14 +1,7 @@
 import { ConditionFailure } from './condition-failure.ts';
-import {
-  type ConditionFailed,
-  type ConditionFault,
-  type ConditionProgram,
-  compileProgram,
-} from './condition-program.ts';
+import { type ConditionFault, type ConditionProgram, compileProgram } from './condition-program.ts';
 
 export type { ConditionFacts } from './condition-context.ts';
-
-export type ConditionValue = { readonly kind: 'value'; readonly value: boolean } | ConditionFailed;
 
 /** Where it `usesAgentInput`, its policy may only tighten. */
 export type CompiledCondition = ConditionProgram<boolean> | ConditionFault;

@@ -87,5 +87,3 @@ export const explanationSchema = z
       .meta({ description: 'What stops the call at this moment beside the rule.' }),
   })
   .meta({ description: 'Which rules were tried and why each matched or not; who could approve, and why.' });
-
-export type ExplanationJson = z.infer<typeof explanationSchema>;

@@ -113,7 +113,6 @@ const input = z.strictObject({
 
 const messageBlock = z.discriminatedUnion('type', [header, section, context, actions, divider, richText]);
 const viewBlock = z.discriminatedUnion('type', [header, section, context, actions, divider, richText, input]);
-export type ViewBlock = z.infer<typeof viewBlock>;
 
 const view = z.strictObject({
   type: z.literal('modal'),
