@@ -144,7 +144,7 @@ class Connection implements LongConnection {
   readonly #socket: Socket;
   readonly #clock: Clock;
   readonly #takeFrames: () => number;
-  readonly #waiting = new Map<string, (payload: Buffer) => void>();
+  readonly #waiting = new Map<string, (answer: EventAnswer) => void>();
 
   constructor(webSocket: WebSocket, socket: Socket, clock: Clock, takeFrames: () => number) {
     this.#webSocket = webSocket;
@@ -153,6 +153,9 @@ class Connection implements LongConnection {
     this.#takeFrames = takeFrames;
     webSocket.on('error', () => {});
     webSocket.on('message', (data) => this.#receive(Buffer.from(data as Buffer)));
+    webSocket.once('close', () => {
+      for (const finish of this.#waiting.values()) finish({ kind: 'gone' });
+    });
   }
 
   deliver(payload: JsonObject): Promise<EventAnswer> {
@@ -164,8 +167,7 @@ class Connection implements LongConnection {
         resolve(answer);
       };
       const cancel = this.#clock.setTimer(ANSWER_WITHIN_MS, () => finish({ kind: 'late' }));
-      this.#waiting.set(id, (bytes) => finish(readAnswer(bytes)));
-      this.#webSocket.once('close', () => finish({ kind: 'gone' }));
+      this.#waiting.set(id, finish);
       this.#sendEvent(id, Buffer.from(JSON.stringify(payload)));
     });
   }
@@ -214,7 +216,7 @@ class Connection implements LongConnection {
     const frame = decodeFrame(bytes);
     if (frame === null) return;
     if (frame.method === 'data') {
-      this.#waiting.get(frame.headers.message_id ?? '')?.(frame.payload);
+      this.#waiting.get(frame.headers.message_id ?? '')?.(readAnswer(frame.payload));
     } else if (frame.headers.type === 'ping') {
       const config = { ReconnectCount: -1, ReconnectInterval: 120, ReconnectNonce: 30, PingInterval: 120 };
       const payload = Buffer.from(JSON.stringify(config));

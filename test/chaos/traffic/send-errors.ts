@@ -1,0 +1,33 @@
+import { type ChatId, codesIn } from './chat.ts';
+
+export const SEND_ERRORS = ['500', '429', 'timeout after accept'] as const;
+export type SendError = (typeof SEND_ERRORS)[number];
+
+/** One in twenty: five per cent of everything that is sent to a chat or changed in it. */
+const ONE_IN = 20;
+
+/** What goes wrong between the service and the chats: each kind in turn, spread evenly over the calls of all of them. */
+export class SendErrors {
+  readonly counts: Record<SendError, number> = { '500': 0, '429': 0, 'timeout after accept': 0 };
+  calls = 0;
+  /** New messages of which the platform never said that it took them, by chat and code. */
+  readonly #unanswered = new Map<string, number>();
+
+  /** What happens to this call; null: nothing. `text` is what it says, `makesMessage` that it is a new message. */
+  next(chat: ChatId, call: { readonly text: string; readonly makesMessage: boolean }): SendError | null {
+    this.calls += 1;
+    if (this.calls % ONE_IN !== 0) return null;
+    const kind = SEND_ERRORS[(this.calls / ONE_IN) % SEND_ERRORS.length] ?? '500';
+    this.counts[kind] += 1;
+    if (kind === 'timeout after accept' && call.makesMessage)
+      for (const code of codesIn(call.text)) {
+        const key = `${chat} ${code}`;
+        this.#unanswered.set(key, (this.#unanswered.get(key) ?? 0) + 1);
+      }
+    return kind;
+  }
+
+  unansweredSends(chat: ChatId, code: string): number {
+    return this.#unanswered.get(`${chat} ${code}`) ?? 0;
+  }
+}
