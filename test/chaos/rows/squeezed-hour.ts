@@ -86,6 +86,12 @@ async function squeeze(
   const intact = await until(() => isIntact(company.url), { deadlineMs: 30_000 }).catch(() => false);
   if (!intact) counts.lost += 1;
 
+  const waitsMs = told.flatMap(({ code, askedAt }) =>
+    CHAT_IDS.flatMap((id) => {
+      const since = company.chats[id].since(code);
+      return since === null ? [] : [Math.max(0, since - askedAt)];
+    }),
+  );
   const ends = (status: string) => [...rows.values()].filter((row) => row.status === status).length;
   const chats = CHAT_IDS.map((id) => company.chats[id].counts());
   const sum = (of: (chat: (typeof chats)[number]) => number) =>
@@ -100,7 +106,16 @@ async function squeeze(
       ['people', PEOPLE],
       ...(['approved', 'rejected', 'expired', 'cancelled'] as const).map((end) => [end, ends(end)] as const),
       ['cards', sum(({ cards }) => cards)],
+      [
+        'closed before they were sent',
+        [...rows.values()].reduce(
+          (total, row) => total + row.deliveries.filter(({ error }) => error === 'closed_before_sent').length,
+          0,
+        ),
+      ],
       ['notes under them', sum(({ notes }) => notes)],
+      ['card in the chat, half within', milliseconds(percentile(waitsMs, 0.5))],
+      ['card in the chat, 99 in 100', milliseconds(percentile(waitsMs, 0.99))],
       ['changes of cards', sum(({ changes }) => changes)],
       ['calls to send or change', errors.calls],
       ...SEND_ERRORS.map((kind) => [`answered with: ${kind}`, errors.counts[kind]] as const),
@@ -110,8 +125,8 @@ async function squeeze(
       ['taps repeated: no answer', teller.unanswered],
       ['taps repeated: not recorded', teller.notRecorded],
       ['taps by who may not', teller.intrusions],
-      ['answer, 99 in 100', `${Math.round(percentile(teller.answeredMs, 0.99))} ms`],
-      ['slowest answer', `${Math.round(Math.max(0, ...teller.answeredMs))} ms`],
+      ['answer, 99 in 100', milliseconds(percentile(teller.answeredMs, 0.99))],
+      ['slowest answer', milliseconds(Math.max(0, ...teller.answeredMs))],
       ['last card true after', seconds(trueMs)],
     ],
   };
@@ -168,4 +183,5 @@ async function isIntact(url: string): Promise<boolean> {
 
 const pauseUntil = (at: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, Math.max(0, at - performance.now())));
+const milliseconds = (ms: number): string => `${Math.round(ms)} ms`;
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;

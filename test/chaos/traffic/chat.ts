@@ -8,6 +8,8 @@ export interface TrafficChat {
   readonly id: ChatId;
   /** Every card that ever showed this verification code; more than one where a card was doubled. */
   cardsOf(code: string): readonly string[];
+  /** When the first of them appeared; null where none did. */
+  since(code: string): number | null;
   /** What people see of a message now. */
   look(messageId: string): SeenCard;
   /** Presses the button, and says why where that is asked for. */
@@ -36,13 +38,20 @@ export type TapAnswer =
 
 /** Which messages show which code, read as they appear. */
 export class CodeIndex {
+  readonly #since = new Map<string, number>();
   readonly #messagesOf = new Map<string, Set<string>>();
 
   add(messageId: string, text: string): void {
     for (const code of codesIn(text)) {
       const known = this.#messagesOf.get(code) ?? new Set();
       this.#messagesOf.set(code, known.add(messageId));
+      if (!this.#since.has(code)) this.#since.set(code, performance.now());
     }
+  }
+
+  /** When the first of them appeared, on this process's clock. */
+  since(code: string): number | null {
+    return this.#since.get(code) ?? null;
   }
 
   messagesOf(code: string): readonly string[] {

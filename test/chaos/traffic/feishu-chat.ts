@@ -70,6 +70,7 @@ function feishuChat(id: ChatId, feishu: FeishuStandin, openId: (person: number) 
   });
   return {
     id,
+    since: (code) => codes.since(code),
     cardsOf: (code) => codes.messagesOf(code),
     look(messageId) {
       const card = feishu.messages().find((message) => message.messageId === messageId)?.card;

@@ -72,6 +72,7 @@ function slackChat(id: ChatId, slack: SlackStandin): TrafficChat {
   return {
     id,
     cardsOf: (code) => codes.messagesOf(code),
+    since: (code) => codes.since(code),
     look(ts) {
       const { text, blocks } = messageOf(ts);
       const all = JSON.stringify(blocks);

@@ -1,6 +1,7 @@
 import { type ConfirmationJson, call } from '../../e2e/api.ts';
 import { KEYS } from '../../e2e/platforms.ts';
 import { insist } from '../insist.ts';
+import type { ChatId } from './chat.ts';
 import type { Company } from './company.ts';
 import { Hands, personName } from './people.ts';
 import type { Script, ScriptedVote } from './scripts.ts';
@@ -10,6 +11,8 @@ export interface Told {
   readonly script: Script;
   readonly id: string;
   readonly code: string;
+  /** When the gate had taken it. */
+  readonly askedAt: number;
   /** How it ended, as the agent that waited for it was told. */
   readonly status: string;
 }
@@ -17,10 +20,14 @@ export interface Told {
 interface OpenRequest {
   readonly id: string;
   readonly code: string;
+  readonly readMs: number;
   over: boolean;
 }
 
 const LOOKS_EVERY_MS = 50;
+/** People read before they tap: none to four of these, by the request. */
+const READS_MS = 300;
+const CANCELLED_AFTER_MS = 2_000;
 /** Before somebody taps again whom the client has shown an error, or whose vote is not in the row. */
 const AGAIN_AFTER_MS = 400;
 
@@ -49,14 +56,18 @@ export class Storyteller {
     );
     if (asked.status !== 201 && asked.status !== 200) throw new Error(`Not asked: ${JSON.stringify(asked)}`);
     const { id, verificationCode: code } = asked.body.confirmation;
-    const request: OpenRequest = { id, code, over: false };
+    const askedAt = performance.now();
+    const request: OpenRequest = { id, code, readMs: READS_MS * (script.number % 5), over: false };
     const ended = this.#waitForEnd(id).finally(() => {
       request.over = true;
     });
     const intruded = script.intruder === null ? null : this.#intrude(script.intruder, request);
     if (script.contested) await Promise.all(script.votes.map((vote) => this.#vote(vote, request)));
     else for (const vote of script.votes) await this.#vote(vote, request);
-    if (script.cancelled) await this.#act(id, 'cancel', {});
+    if (script.cancelled) {
+      await pause(CANCELLED_AFTER_MS);
+      await this.#act(id, 'cancel', {});
+    }
     const status = await ended;
     this.lastEndAt = performance.now();
     await intruded;
@@ -65,7 +76,7 @@ export class Storyteller {
       await this.#act(id, 'outcome', { status: script.outcome });
       this.lastEndAt = performance.now();
     }
-    return { script, id, code, status };
+    return { script, id, code, askedAt, status };
   }
 
   async #waitForEnd(id: string): Promise<string> {
@@ -87,6 +98,8 @@ export class Storyteller {
 
   /** Until the row has the vote, or is closed: as long as somebody who wants to decide would go on. */
   async #vote(vote: ScriptedVote, request: OpenRequest): Promise<void> {
+    await this.#appeared(vote.chat, request);
+    await pause(request.readMs);
     while (!request.over) {
       if (await this.#tap(vote, request)) {
         const { votes, status } = await this.#read(request.id);
@@ -111,12 +124,9 @@ export class Storyteller {
 
   /** One tap, once the card is in the chat; false where it was not answered, or no card came before the end. */
   async #tap({ person, chat, verdict }: ScriptedVote, request: OpenRequest): Promise<boolean> {
+    const messageId = await this.#appeared(chat, request);
+    if (messageId === null) return false;
     const place = this.#company.chats[chat];
-    while (place.cardsOf(request.code).length === 0) {
-      if (request.over) return false;
-      await pause(LOOKS_EVERY_MS);
-    }
-    const messageId = place.cardsOf(request.code).at(-1) ?? '';
     const answer = await this.#hands.use(person, () => place.tap({ person, messageId, verdict }));
     if (answer.kind === 'answered') {
       if (answer.elapsedMs > 0) this.answeredMs.push(answer.elapsedMs);
@@ -124,6 +134,16 @@ export class Storyteller {
     }
     this.unanswered += 1;
     return false;
+  }
+
+  /** The newest card of it in this chat, once there is one; null where it was over first. */
+  async #appeared(chat: ChatId, request: OpenRequest): Promise<string | null> {
+    for (;;) {
+      const newest = this.#company.chats[chat].cardsOf(request.code).at(-1);
+      if (newest !== undefined) return newest;
+      if (request.over) return null;
+      await pause(LOOKS_EVERY_MS);
+    }
   }
 
   async #read(id: string): Promise<ConfirmationJson> {

@@ -12,6 +12,8 @@ export function untruth(company: Company, told: Told, row: EndedRow): string | n
     const delivery = row.deliveries.find(({ channel }) => channel === chat);
     // What ended before its card went out has none: nobody is asked about what is closed.
     if (messages.length === 0 && delivery?.error !== 'closed_before_sent') return `no card in ${chat}`;
+    const unknown = messages.find((messageId) => !delivery?.messageIds.includes(messageId));
+    if (unknown !== undefined) return `${unknown} in ${chat} is not in its row`;
     for (const messageId of messages) {
       const { title, text, canDecide } = company.chats[chat].look(messageId);
       const said = `${messageId} in ${chat} says “${title}”`;
@@ -41,7 +43,11 @@ export interface EndedRow {
   readonly status: string;
   readonly execution: { readonly status: string };
   readonly votes: readonly { readonly person: { readonly id: string }; readonly verdict: string }[];
-  readonly deliveries: readonly { readonly channel: string; readonly error: string | null }[];
+  readonly deliveries: readonly {
+    readonly channel: string;
+    readonly error: string | null;
+    readonly messageIds: readonly string[];
+  }[];
 }
 
 const TITLES: Readonly<Record<string, string>> = {
