@@ -76,7 +76,7 @@ async function squeeze(
     const row = rows.get(one.id);
     const wrong = row === undefined ? 'lost' : wrongEnd(one, row);
     if (wrong !== null)
-      faults.push(`request ${one.script.number}: ${wrong}, ${JSON.stringify(row).slice(0, 400)}`);
+      faults.push(`request ${one.script.number}: ${wrong}, ${row?.status}, ${JSON.stringify(row?.votes)}`);
     if (wrong === 'lost') counts.lost += 1;
     if (wrong === 'let in') counts.letIn += 1;
     const { duplicates, unexplained } = doubledCards(company, errors, one);

@@ -1,3 +1,4 @@
+import type { StandinOperation } from '../../../src/standin/feishu/fault-queue.ts';
 import { type FeishuStandin, startFeishuStandin } from '../../../src/standin/feishu/start-feishu-standin.ts';
 import { type ChatId, CodeIndex, type TrafficChat } from './chat.ts';
 import { feishuUnion, PEOPLE } from './people.ts';
@@ -8,6 +9,13 @@ const ENCRYPT_KEY = 'feishu-encrypt-key';
 const VERIFICATION_TOKEN = 'feishu-verification-token';
 const TENANT = '2f0acme';
 const APP_IDS = { webhook: 'cli_a1b2c3d4e5f60718', 'long-connection': 'cli_a1b2c3d4e5f60719' } as const;
+
+/** What the calls make that send something. */
+const MAKES: Readonly<Partial<Record<StandinOperation, 'card' | 'note' | 'change'>>> = {
+  create: 'card',
+  reply: 'note',
+  patch: 'change',
+};
 
 /** A group in Feishu, and the `channels[]` entry for it. People have one open id an app, and one union id. */
 export async function startFeishuChat(input: {
@@ -32,9 +40,9 @@ export async function startFeishuChat(input: {
     callbackUrl: `${serviceUrl}/channels/${id}/callback`,
   });
   feishu.faults.follow((operation, body) => {
-    if (operation !== 'create' && operation !== 'patch') return null;
-    const call = { text: String(body.content), makesMessage: operation === 'create' };
-    switch (errors.next(id, call)) {
+    const makes = MAKES[operation];
+    if (makes === undefined) return null;
+    switch (errors.next(id, { makes, text: String(body.content) })) {
       case '500':
         return { kind: 'answer', status: 500, body: { code: 1, msg: 'internal error' } };
       case '429':

@@ -10,16 +10,19 @@ const ONE_IN = 20;
 export class SendErrors {
   readonly counts: Record<SendError, number> = { '500': 0, '429': 0, 'timeout after accept': 0 };
   calls = 0;
-  /** New messages of which the platform never said that it took them, by chat and code. */
+  /** New cards of which the platform never said that it took them, by chat and code. */
   readonly #unanswered = new Map<string, number>();
 
-  /** What happens to this call; null: nothing. `text` is what it says, `makesMessage` that it is a new message. */
-  next(chat: ChatId, call: { readonly text: string; readonly makesMessage: boolean }): SendError | null {
+  /** What happens to this call; null: nothing. `text` is what it says. */
+  next(
+    chat: ChatId,
+    call: { readonly makes: 'card' | 'note' | 'change'; readonly text: string },
+  ): SendError | null {
     this.calls += 1;
     if (this.calls % ONE_IN !== 0) return null;
     const kind = SEND_ERRORS[(this.calls / ONE_IN) % SEND_ERRORS.length] ?? '500';
     this.counts[kind] += 1;
-    if (kind === 'timeout after accept' && call.makesMessage)
+    if (kind === 'timeout after accept' && call.makes === 'card')
       for (const code of codesIn(call.text)) {
         const key = `${chat} ${code}`;
         this.#unanswered.set(key, (this.#unanswered.get(key) ?? 0) + 1);

@@ -36,8 +36,9 @@ export async function startSlackChat(input: {
   });
   slack.faults.follow((method, args) => {
     if (!SENDING.has(method)) return null;
-    const call = { text: JSON.stringify(args.blocks), makesMessage: method === 'chat.postMessage' };
-    switch (errors.next(id, call)) {
+    const posts = args.thread_ts === undefined ? 'card' : 'note';
+    const makes = method === 'chat.postMessage' ? posts : 'change';
+    switch (errors.next(id, { makes, text: JSON.stringify(args.blocks) })) {
       case '500':
         return '500';
       case '429':
