@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KEYS } from '../../e2e/platforms.ts';
 import { type ServiceProcess, startServiceProcess } from '../../e2e/service-process.ts';
-import { freePort } from '../../support/free-port.ts';
 import type { ChatId, TrafficChat } from './chat.ts';
 import { startFeishuChat } from './feishu-chat.ts';
 import { feishuUnion, PEOPLE, personName, type Standing, slackUser, standingOf } from './people.ts';
@@ -16,8 +15,12 @@ const SLACK_PER_SECOND = 60;
 /** Feishu's five a second would be 300; more than 100 cannot be configured. */
 const FEISHU_PER_SECOND = 100;
 
+/** Before there is a service. */
+const NOWHERE = 'http://127.0.0.1:9';
+
 /** A service process between four chats, with forty people in each. */
 export interface Company {
+  /** Of the process that runs now: each listens on a port of its own. */
   readonly url: string;
   readonly chats: Readonly<Record<ChatId, TrafficChat>>;
   /** SIGKILL, `meanwhile`, and another process on the same database; gives how long nobody was there. */
@@ -32,8 +35,8 @@ export async function startCompany(input: {
   readonly briefSeconds: number;
 }): Promise<Company> {
   const { databaseUrl, errors, briefSeconds } = input;
-  const port = await freePort();
-  const serviceUrl = `http://127.0.0.1:${port}`;
+  let service: ServiceProcess | null = null;
+  const serviceUrl = () => service?.url ?? NOWHERE;
   const dataDir = await mkdtemp(join(tmpdir(), 'countersign-traffic-'));
   const slack = { messagesPerSecond: SLACK_PER_SECOND, serviceUrl, errors };
   const feishu = { messagesPerSecond: FEISHU_PER_SECOND, serviceUrl, errors };
@@ -46,7 +49,8 @@ export async function startCompany(input: {
   const chats = Object.fromEntries(started.map(({ chat }) => [chat.id, chat])) as Company['chats'];
   const yaml = `
 organization: acme
-listen: { host: 127.0.0.1, port: ${port} }
+listen: { host: 127.0.0.1, port: 0 }
+publicUrl: https://gate.acme.example
 database: ${databaseUrl}
 dataDir: ${dataDir}
 locale: en-US
@@ -65,19 +69,21 @@ externalTools: ["bank__*"]
 agents:
   - { id: procurement, owner: ${personName(PEOPLE - 6)} }
 `;
-  let service: ServiceProcess = await startServiceProcess(yaml);
+  service = await startServiceProcess(yaml);
   return {
-    url: serviceUrl,
+    get url() {
+      return serviceUrl();
+    },
     chats,
     async killAndRestart(meanwhile) {
       const killedAt = performance.now();
-      await service.kill();
+      await service?.kill();
       await meanwhile();
       service = await startServiceProcess(yaml);
       return performance.now() - killedAt;
     },
     async stop() {
-      await service.stop();
+      await service?.stop();
       await Promise.all(started.map(({ chat }) => chat.stop()));
       await rm(dataDir, { recursive: true, force: true });
     },

@@ -22,7 +22,8 @@ export async function startFeishuChat(input: {
   readonly id: ChatId;
   readonly mode: 'long-connection' | 'webhook';
   readonly messagesPerSecond: number;
-  readonly serviceUrl: string;
+  /** Of the process that runs now. */
+  readonly serviceUrl: () => string;
   readonly errors: SendErrors;
 }): Promise<{ readonly chat: TrafficChat; readonly settings: string }> {
   const { id, mode, messagesPerSecond, serviceUrl, errors } = input;
@@ -37,7 +38,7 @@ export async function startFeishuChat(input: {
       unionId: feishuUnion(person),
       name: feishuUnion(person),
     })),
-    callbackUrl: `${serviceUrl}/channels/${id}/callback`,
+    callbackUrl: () => `${serviceUrl()}/channels/${id}/callback`,
   });
   feishu.faults.follow((operation, body) => {
     const makes = MAKES[operation];

@@ -14,7 +14,8 @@ export async function startSlackChat(input: {
   readonly id: ChatId;
   readonly mode: 'socket' | 'http';
   readonly messagesPerSecond: number;
-  readonly serviceUrl: string;
+  /** Of the process that runs now. */
+  readonly serviceUrl: () => string;
   readonly errors: SendErrors;
 }): Promise<{ readonly chat: TrafficChat; readonly settings: string }> {
   const { id, mode, messagesPerSecond, serviceUrl, errors } = input;
@@ -32,7 +33,7 @@ export async function startSlackChat(input: {
       id: slackUser(person),
       name: slackUser(person),
     })),
-    callbackUrl: `${serviceUrl}/channels/${id}/callback`,
+    callbackUrl: () => `${serviceUrl()}/channels/${id}/callback`,
   });
   slack.faults.follow((method, args) => {
     if (!SENDING.has(method)) return null;
