@@ -43,14 +43,7 @@ export function scriptOf(number: number): Script {
     oneOf('approver', number),
     oneOf('approver', number + 7),
   ];
-  const tool: Tool =
-    place < 3
-      ? 'bank__double'
-      : place < 5
-        ? 'bank__brief'
-        : number % 2 === 0
-          ? 'bank__transfer'
-          : 'bank__refund';
+  const tool = toolOf(number, place);
   const [first, other] = number % 4 < 2 ? TOOLS[tool] : [TOOLS[tool][1], TOOLS[tool][0]];
   const by = (person: number, chat: ChatId, verdict: Verdict): ScriptedVote => ({ person, chat, verdict });
   const common = {
@@ -72,9 +65,15 @@ export function scriptOf(number: number): Script {
   return { ...common, votes: [by(approver, first, 'approve')], ends: ['approved'], outcome };
 }
 
+function toolOf(number: number, place: number): Tool {
+  if (place < 3) return 'bank__double';
+  if (place < 5) return 'bank__brief';
+  return number % 2 === 0 ? 'bank__transfer' : 'bank__refund';
+}
+
 function intruderOf(number: number, requester: number): number {
   const kinds = ['bystander', 'left', 'stranger'] as const;
-  // Every other one of those who may decide in general: about what was asked on their own behalf.
+  // Somebody who may decide in general, about what was asked on their own behalf.
   if (number % 3 === 0) return requester;
-  return oneOf(kinds[number % kinds.length] ?? 'stranger', number);
+  return oneOf(kinds[Math.floor(number / 4) % kinds.length] ?? 'stranger', number);
 }
