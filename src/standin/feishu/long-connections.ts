@@ -22,6 +22,8 @@ export interface FeishuLongConnections {
 export interface LongConnection {
   /** Sends an event and waits for its answer, three seconds at most. */
   deliver(payload: JsonObject): Promise<EventAnswer>;
+  /** How often the app has asked on it whether it still stands. */
+  pings(): number;
   /** Any bytes as one message. */
   send(bytes: Buffer): void;
   /** Ends it with WebSocket's own goodbye. */
@@ -145,6 +147,7 @@ class Connection implements LongConnection {
   readonly #clock: Clock;
   readonly #takeFrames: () => number;
   readonly #waiting = new Map<string, (answer: EventAnswer) => void>();
+  #pings = 0;
 
   constructor(webSocket: WebSocket, socket: Socket, clock: Clock, takeFrames: () => number) {
     this.#webSocket = webSocket;
@@ -170,6 +173,10 @@ class Connection implements LongConnection {
       this.#waiting.set(id, finish);
       this.#sendEvent(id, Buffer.from(JSON.stringify(payload)));
     });
+  }
+
+  pings(): number {
+    return this.#pings;
   }
 
   send(bytes: Buffer): void {
@@ -218,6 +225,7 @@ class Connection implements LongConnection {
     if (frame.method === 'data') {
       this.#waiting.get(frame.headers.message_id ?? '')?.(readAnswer(frame.payload));
     } else if (frame.headers.type === 'ping') {
+      this.#pings += 1;
       const config = { ReconnectCount: -1, ReconnectInterval: 120, ReconnectNonce: 30, PingInterval: 120 };
       const payload = Buffer.from(JSON.stringify(config));
       this.send(encodeFrame({ ...frame, headers: { type: 'pong' }, payload }));
