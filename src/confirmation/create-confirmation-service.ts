@@ -8,7 +8,14 @@ import { explainRequest } from './explain-request.ts';
 import type { Freezes } from './freeze.ts';
 import type { ConfirmationLedger } from './ledger.ts';
 import { recordOutcome } from './outcome.ts';
-import { refusedRevocation, refusedSettlement, refusedVote } from './refused-acts.ts';
+import {
+  refusedCancellation,
+  refusedClaim,
+  refusedOutcome,
+  refusedRevocation,
+  refusedSettlement,
+  refusedVote,
+} from './refused-acts.ts';
 import type { RefusalRecorder, RefusedAttempt } from './refused-attempt.ts';
 import type { RerunPorts } from './rerun.ts';
 import { revoke } from './revoke.ts';
@@ -55,9 +62,18 @@ export function createConfirmationService(
       const outcome = await revoke(input, ports);
       return keep(outcome, refusedRevocation(input, outcome, ports.people));
     },
-    cancel: (input) => cancel(input, ports),
-    claim: (input) => claim(input, ports),
-    recordOutcome: (input) => recordOutcome(input, ports),
+    async cancel(input) {
+      const outcome = await cancel(input, ports);
+      return keep(outcome, refusedCancellation(input, outcome));
+    },
+    async claim(input) {
+      const outcome = await claim(input, ports);
+      return keep(outcome, refusedClaim(input, outcome));
+    },
+    async recordOutcome(input) {
+      const outcome = await recordOutcome(input, ports);
+      return keep(outcome, refusedOutcome(input, outcome));
+    },
     async settle(input) {
       const outcome = await settle(input, ports);
       return keep(outcome, refusedSettlement(input, outcome, ports.people));
