@@ -101,6 +101,11 @@ export const HOSTILE_CALLS: readonly HostileCall[] = [
     args: { a: keys(1_000), b: { ...keys(1_000), k999: 1 } },
   },
   {
+    name: 'one long key looked up again and again',
+    when: `[args.m].exists(x, x.exists(k, ${OFTEN}.exists(i, ${chain(40, ' || ', () => 'x[k] == 2')})))`,
+    args: { m: { ['k'.repeat(250_000)]: 1 } },
+  },
+  {
     name: 'a list that holds itself many times',
     when: `[args.l]${doubled}.exists(z, ${chain(10, ' || ', () => 'z == [z]')})`,
     args: { l: list(100, (index) => index) },

@@ -36,6 +36,12 @@ export function boundSyntax(
   parse: (text: string) => { readonly ast: ASTNode },
 ): void {
   for (const node of nodesOf(root)) {
+    // Arguments are JSON and hold none; a loop that doubles them would grow without end.
+    if (node.op === 'value' && node.args instanceof Uint8Array)
+      throw new ConditionSyntaxFault(
+        'There are no bytes in conditions; leave the b before the quotes out.',
+        node,
+      );
     if (node.op !== 'call' && node.op !== 'rcall') continue;
     const name = node.args[0];
     if (!CONDITION_FUNCTIONS.has(name))

@@ -5,6 +5,7 @@ import {
   type ConditionFacts,
   compileCondition,
 } from '../../src/confirmation/condition.ts';
+import { FactReads } from '../../src/confirmation/fact-reads.ts';
 import type { JsonObject } from '../../src/json.ts';
 
 const facts = (args: JsonObject, more: Partial<ConditionFacts> = {}): ConditionFacts => ({
@@ -76,6 +77,11 @@ describe('a condition', () => {
     ['cel.bind(x, 1, x == 1)', 'There is no function bind in conditions.', 1],
     ['boundedMatches(tool, "x")', 'There is no function boundedMatches in conditions.', 1],
     ['tool.matches(args.pattern)', 'The pattern of matches has to be one text in quotes.', 1],
+    [
+      '[b"ab"].map(x, x + x).exists(x, x == x)',
+      'There are no bytes in conditions; leave the b before the quotes out.',
+      2,
+    ],
     ['"abc".all(c, true)', 'A loop needs a list or a map.', 1],
     ['('.repeat(200), 'Exceeded maxDepth (32).', 33],
     ['decimal("1").constructor == 1', 'No such key: constructor.', 14],
@@ -217,9 +223,9 @@ describe('money', () => {
 describe('hostile arguments', () => {
   const timed = (text: string, args: JsonObject) => {
     const condition = compiled(text);
-    condition.evaluate(facts(args));
+    condition.evaluate(facts(args), new FactReads());
     const start = performance.now();
-    const value = condition.evaluate(facts(args));
+    const value = condition.evaluate(facts(args), new FactReads());
     return { value, elapsedMs: performance.now() - start };
   };
   // A few times what is promised, because the machine may be busy with other tests.
@@ -253,6 +259,13 @@ describe('hostile arguments', () => {
     ['args.text.matches("(?i)(\\\\pL+\\\\pN*){1,30}$")', { text: 'é'.repeat(8_000) }],
   ])('%s ends quickly, with a value or without', (text, args) => {
     expect(timed(text, args as JsonObject).elapsedMs).toBeLessThan(PATIENCE_MS);
+  });
+
+  it('cannot make a name that nobody reads cost anything, however often it is looked up', () => {
+    const [{ when } = { when: '' }] = HOSTILE_CALLS.filter(({ name }) => name.includes('long key'));
+    const { value, elapsedMs } = timed(when, { m: { ['k'.repeat(5_000_000)]: 1 } });
+    expect(value).toMatchObject({ kind: 'failed' });
+    expect(elapsedMs).toBeLessThan(PATIENCE_MS);
   });
 
   it.each(HOSTILE_CALLS)('$name ends within milliseconds', ({ when, args }) => {
