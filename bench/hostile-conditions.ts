@@ -121,6 +121,21 @@ export const HOSTILE_CALLS: readonly HostileCall[] = [
     args: {},
   },
   {
+    name: 'loops over what is no list',
+    when: repeated('args.t', () => 'x.exists(z, z == 1)', 12),
+    args: { t: 'a' },
+  },
+  {
+    name: 'keys that are trees',
+    when: `[args.l].exists(l, ${repeated('args.a', () => 'l[x] == 1', 30)})`,
+    args: { l: [1], a: tree(6) },
+  },
+  {
+    name: 'failures far down in a long text',
+    when: `${' '.repeat(3_000)}args.l.exists(x, x > 1) || args.l.exists(x, x > 2) || args.l.exists(x, x > 3)`,
+    args: { l: list(900, () => 'a') },
+  },
+  {
     name: 'many failures in one element',
     when: `args.l.exists(x, ${chain(60, ' || ', (index) => `x.y${index} == 1`)})`,
     args: { l: list(200, () => ({})) },

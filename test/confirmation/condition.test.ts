@@ -284,6 +284,21 @@ describe('hostile arguments', () => {
     expect(condition.evaluate(facts({ l: [1, 2] }))).toEqual({ kind: 'value', value: true });
   });
 
+  const thrice = (text: string) => [text, text, text].join(' || ');
+  const many = Array.from({ length: 150 }, () => 'a');
+  it.each([
+    ['loops over what is no list', `args.l.exists(x, ${thrice('x.exists(z, z == 1)')})`, many],
+    // Bound once: what is no key of the list is spelled out in each failure.
+    ['keys that are trees', `[args.m].exists(x, args.l.exists(i, [1][x] == 1))`, many.slice(0, 100)],
+    ['failures far down in a long text', `${' '.repeat(3_000)}args.l.exists(x, x > 1)`, many],
+  ])('cannot have %s fail for nothing: failures are paid for like everything else', (_what, text, l) => {
+    // Whatever they cost, the rest would say yes.
+    const m = Array.from({ length: 900 }, () => 'a key that is a list of many');
+    expect(compiled(`(${text}) || true`).evaluate(facts({ l, m }))).toMatchObject({
+      message: expect.stringContaining('is too large for the condition'),
+    });
+  });
+
   it('reach no prototype by any name', () => {
     const own = JSON.parse('{"__proto__": 1, "constructor": 2, "toString": 3}') as JsonObject;
     expect(outcomeOf('args["__proto__"] == 1 && args.constructor == 2 && args.toString == 3', own)).toBe(
