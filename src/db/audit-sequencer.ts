@@ -138,12 +138,14 @@ export class AuditSequencer {
       hash = logHashOf({ requestHash, prevHash, seq });
       return { id, seq, prev_hash: prevHash, hash };
     });
+    // By key, as a join alone is not planned.
+    const ids = events.map(({ id }) => id);
     await connection.execute(sql`
       with advanced as (update audit_head set seq = ${seq}, hash = ${hash})
       update audit_events set seq = link.seq, prev_hash = link.prev_hash, hash = link.hash, insert_order = null
       from jsonb_to_recordset(${JSON.stringify(links)}::text::jsonb)
         as link (id uuid, seq bigint, prev_hash text, hash text)
-      where audit_events.id = link.id`);
+      where audit_events.id = any(${sql.param(ids)}::uuid[]) and audit_events.id = link.id`);
     return links.length;
   }
 }

@@ -44,7 +44,11 @@ export async function changePending(
   changes: readonly PendingChange[],
 ): Promise<ReadonlyMap<string, HeldRequest>> {
   const wanted = JSON.stringify(changes.map(wantedOf));
-  const rows = await rowsOf<ChangedRow>(connection, sql`${BEFORE}${wanted}${AFTER}`);
+  const ids = changes.map(({ held }) => held.row.id);
+  const rows = await rowsOf<ChangedRow>(
+    connection,
+    sql`${BEFORE}${wanted}${BETWEEN}${sql.param(ids)}${AFTER}`,
+  );
   const byId = new Map(rows.map((row) => [row.id, row]));
   return new Map(
     changes.flatMap(({ held, vote }): [string, HeldRequest][] => {
@@ -70,11 +74,14 @@ const COOL_OFF = policyInterval('coolOffMs');
 const APPROVED = sql.raw(`wanted.status = 'approved'`);
 const CLOSED = sql.raw('wanted.status is not null');
 
-/** The statement before and after its one parameter: the same text for any number of changes, so it stays prepared. */
+/**
+ * The statement around its two parameters: the same text for any number of changes, so it stays prepared. That the ids
+ * are given once more, as an array, lets the plan find the rows by their key, which it does not do for a join alone.
+ */
 const BEFORE: SQL = sql`
   with clock as materialized (select clock_timestamp() as now),
   wanted as materialized (select * from jsonb_to_recordset(`;
-const AFTER: SQL = sql`::text::jsonb) as wanted (
+const BETWEEN: SQL = sql`::text::jsonb) as wanted (
     id uuid, status text, decided_by_id text, decided_by_name text, decision_reason text, decision_code text,
     superseded_by uuid, vote_id uuid, person_id text, person_name text, seat_id text, seat_name text, verdict text,
     reason text, channel text, args_digest text, seen_delivery_id uuid, seen_version integer, seen_digest text,
@@ -94,7 +101,8 @@ const AFTER: SQL = sql`::text::jsonb) as wanted (
       execute_by = case when ${APPROVED} then ${STAMP} + ${COOL_OFF} + ${policyInterval('executeWithinMs')} end,
       cooling_off = coalesce(${APPROVED}, false) and ${COOL_OFF} > interval '0'
     from wanted, clock
-    where confirmations.id = wanted.id and confirmations.status = 'pending'
+    where confirmations.id = any(`;
+const AFTER: SQL = sql`::uuid[]) and confirmations.id = wanted.id and confirmations.status = 'pending'
       and case when wanted.status = 'expired'
             then ${NOW} >= confirmations.decide_by else ${NOW} < confirmations.decide_by end
     returning confirmations.*, ${STAMP} as voted_at, ${CLOCK_TEXT(NOW)} as clock_text
