@@ -4,6 +4,7 @@ import * as lark from '@larksuiteoapi/node-sdk';
 import axios, { type AxiosResponse, isAxiosError } from 'axios';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { callDeadline } from '../../src/channel/call-deadline.ts';
 import type { Clock } from '../../src/clock.ts';
 import type { FeishuSettings } from './config.ts';
 import { API_TIMEOUT_MS, MAX_API_ANSWER_BYTES } from './limits.ts';
@@ -69,7 +70,7 @@ export function createFeishuClient(input: {
   const token = new TenantToken({ clock, request: requestToken });
 
   async function requestToken(): ReturnType<TokenRequest> {
-    const deadline = callDeadline(clock, closing.signal);
+    const deadline = callDeadline({ clock, timeoutMs: API_TIMEOUT_MS, signals: [closing.signal] });
     try {
       const response = await sdk.request<AxiosResponse>({
         method: 'POST',
@@ -89,7 +90,11 @@ export function createFeishuClient(input: {
   }
 
   async function callWith(accessToken: string, request: ApiRequest): Promise<ApiResult | 'token-refused'> {
-    const deadline = callDeadline(clock, AbortSignal.any([request.signal, closing.signal]));
+    const deadline = callDeadline({
+      clock,
+      timeoutMs: API_TIMEOUT_MS,
+      signals: [request.signal, closing.signal],
+    });
     try {
       const response = await sdk.request<AxiosResponse>(
         {
@@ -153,13 +158,6 @@ function createHttp(): lark.HttpInstance {
   // The SDK hands on what its HTTP client returns. Its type expects bodies; this one returns whole responses,
   // because status and headers decide here.
   return http as unknown as lark.HttpInstance;
-}
-
-/** Bounds a whole call; axios's own time-out is reset by every byte that drips in. */
-function callDeadline(clock: Clock, signal: AbortSignal): { signal: AbortSignal; clear: () => void } {
-  const overdue = new AbortController();
-  const clear = clock.setTimer(API_TIMEOUT_MS, () => overdue.abort(new Error('timed out')));
-  return { signal: AbortSignal.any([signal, overdue.signal]), clear };
 }
 
 const apiAnswer = z.object({ code: z.int(), msg: z.string().nullish(), data: z.unknown().optional() });

@@ -1,7 +1,9 @@
 import { Api, GrammyError, HttpError } from 'grammy';
 import { z } from 'zod';
 import { assertNever } from '../../src/assert-never.ts';
+import { callDeadline } from '../../src/channel/call-deadline.ts';
 import type { SendOutcome, UpdateOutcome } from '../../src/channel/channel.ts';
+import type { Clock } from '../../src/clock.ts';
 
 /** Why Telegram refused, and will refuse the same again. */
 export type TelegramRefusal =
@@ -55,12 +57,13 @@ const UNSAID_RETRY_AFTER_MS = 5_000;
 export function createTelegramClient(settings: {
   readonly apiUrl: string;
   readonly botToken: string;
+  readonly clock: Clock;
 }): TelegramClient {
   return {
     async call({ method, args, signal, timeoutMs = DEFAULT_TIMEOUT_MS }) {
       if (signal?.aborted) return { kind: 'not-done', error: `${method}: stopped`, retryAfterMs: null };
       let status: number | null = null;
-      const limits = [AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])];
+      const deadline = callDeadline({ clock: settings.clock, timeoutMs, signals: signal ? [signal] : [] });
       // The library's own fetch knows neither the platform's AbortSignal nor the status of an answer without JSON.
       const boundFetch = async (url: string, init: RequestInit) => {
         const response = await fetch(url, {
@@ -69,7 +72,7 @@ export function createTelegramClient(settings: {
           body: init.body ?? null,
           // The address holds the token.
           redirect: 'error',
-          signal: AbortSignal.any(limits),
+          signal: deadline.signal,
         });
         status = response.status;
         return response;
@@ -87,6 +90,8 @@ export function createTelegramClient(settings: {
         return { kind: 'ok', data: args === undefined ? await raw[method]() : await raw[method](args) };
       } catch (error) {
         return classify(method, error, status);
+      } finally {
+        deadline.clear();
       }
     },
   };

@@ -71,13 +71,13 @@ class TelegramChannel implements Channel {
   readonly #underWay = new Set<Promise<void>>();
   #health: ChannelHealth = { ready: false, detail: 'not started' };
   #cancelCheck: () => void = () => {};
-  #stopped = false;
+  readonly #stopping = new AbortController();
 
   constructor(input: ChannelInput<TelegramSettings>) {
     const { settings, clock, logger } = input;
     const bot = botOf(settings);
     this.#input = input;
-    this.#client = createTelegramClient(settings);
+    this.#client = createTelegramClient({ ...settings, clock });
     this.#reader = { bot, botToken: settings.botToken };
     this.id = input.id;
     this.locale = input.locale;
@@ -94,7 +94,7 @@ class TelegramChannel implements Channel {
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#stopping.abort();
     this.#cancelCheck();
     await this.connection?.close();
     await Promise.allSettled([...this.#underWay]);
@@ -187,7 +187,8 @@ class TelegramChannel implements Channel {
   async #check(): Promise<void> {
     const { logger, clock } = this.#input;
     const before = this.#health.detail;
-    const result = await this.#client.call({ method: 'getMe' });
+    const result = await this.#client.call({ method: 'getMe', signal: this.#stopping.signal });
+    if (this.#stopping.signal.aborted) return;
     // Limited is no fault: nothing is known against the token.
     const limited = result.kind === 'not-done' && result.retryAfterMs !== null;
     this.#health =
@@ -200,8 +201,7 @@ class TelegramChannel implements Channel {
         { detail },
         ready ? 'Telegram can be used' : 'Telegram cannot be used',
       );
-    if (!this.#stopped)
-      this.#cancelCheck = clock.setTimer(CHECK_EVERY_MS, () => void this.#track(this.#check()));
+    this.#cancelCheck = clock.setTimer(CHECK_EVERY_MS, () => void this.#track(this.#check()));
   }
 
   async #track(work: Promise<void>): Promise<void> {
