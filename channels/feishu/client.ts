@@ -5,6 +5,7 @@ import axios, { type AxiosResponse, isAxiosError } from 'axios';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { callDeadline } from '../../src/channel/call-deadline.ts';
+import { neverConnected } from '../../src/channel/never-connected.ts';
 import type { Clock } from '../../src/clock.ts';
 import type { FeishuSettings } from './config.ts';
 import { API_TIMEOUT_MS, MAX_API_ANSWER_BYTES } from './limits.ts';
@@ -219,28 +220,6 @@ function rateLimitReset(response: AxiosResponse): number {
   if (typeof header !== 'string' || !/^\d{1,6}$/.test(header)) return UNSAID_RESET_MS;
   return Math.min(Number(header), 300) * 1000;
 }
-
-/** The request never left: nothing can have been carried out. */
-function neverConnected(error: unknown): boolean {
-  if (!isAxiosError(error)) return false;
-  const cause: unknown = error.cause;
-  const connecting =
-    typeof cause === 'object' && cause !== null && 'syscall' in cause && cause.syscall === 'connect';
-  return (
-    connecting || CONNECTION_FAILURES.has(error.code ?? '') || /^(CERT_|ERR_TLS_)/.test(error.code ?? '')
-  );
-}
-
-const CONNECTION_FAILURES = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-]);
 
 /** An axios error holds the request, app secret included: only its code is told. */
 function describeFailure(error: unknown): string {

@@ -11,6 +11,7 @@ import {
 import { z } from 'zod';
 import { assertNever } from '../../src/assert-never.ts';
 import type { ChannelHealth, SendOutcome, UpdateOutcome } from '../../src/channel/channel.ts';
+import { faultName, neverConnected } from '../../src/channel/never-connected.ts';
 
 /** What one call to the Web API came to. The only place that knows Slack's errors. */
 export type SlackResult =
@@ -131,8 +132,8 @@ function classify(method: string, error: unknown, status: number | null): SlackR
     return { kind: 'not-done', error: text, retryAfterMs: null, answered: true };
   }
   const cause = error instanceof WebAPIRequestError ? error.original : error;
-  if (neverConnected(cause)) return notDone(`${method}: cannot connect (${nameOf(cause)})`);
-  return { kind: 'uncertain', error: `${method}: no answer (${nameOf(cause)})` };
+  if (neverConnected(cause)) return notDone(`${method}: cannot connect (${faultName(cause)})`);
+  return { kind: 'uncertain', error: `${method}: no answer (${faultName(cause)})` };
 }
 
 function classifyCode(method: string, error: WebAPIPlatformError): SlackResult {
@@ -160,30 +161,6 @@ const notDone = (error: string): SlackResult => ({
   retryAfterMs: null,
   answered: false,
 });
-
-const fault = z.object({ code: z.string().optional(), syscall: z.string().optional() });
-
-/** True only where the failure is one of connecting: then the request was not written. */
-function neverConnected(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  if (cause instanceof AggregateError && cause.errors.length > 0) return cause.errors.every(isConnectFault);
-  return isConnectFault(cause);
-}
-
-function isConnectFault(cause: unknown): boolean {
-  const { code = '', syscall = '' } = fault.safeParse(cause).data ?? {};
-  return (
-    syscall === 'connect' ||
-    syscall === 'getaddrinfo' ||
-    code === 'UND_ERR_CONNECT_TIMEOUT' ||
-    /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code)
-  );
-}
-
-function nameOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown error';
-  return fault.safeParse(error.cause).data?.code ?? error.name;
-}
 
 export function toSendOutcome(result: Exclude<SlackResult, { kind: 'ok' }>): SendOutcome {
   switch (result.kind) {

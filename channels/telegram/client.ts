@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { assertNever } from '../../src/assert-never.ts';
 import { callDeadline } from '../../src/channel/call-deadline.ts';
 import type { SendOutcome, UpdateOutcome } from '../../src/channel/channel.ts';
+import { faultName, neverConnected } from '../../src/channel/never-connected.ts';
 import type { Clock } from '../../src/clock.ts';
 
 /** Why Telegram refused, and will refuse the same again. */
@@ -115,8 +116,8 @@ function classify(method: TelegramMethod, error: unknown, status: number | null)
   if (status === 429) return rateLimited(method, UNSAID_RETRY_AFTER_MS);
   if (status !== null) return { kind: 'uncertain', error: `${method}: unreadable answer (HTTP ${status})` };
   if (neverConnected(cause))
-    return { kind: 'not-done', error: `${method}: cannot connect (${nameOf(cause)})`, retryAfterMs: null };
-  return { kind: 'uncertain', error: `${method}: no answer (${nameOf(cause)})` };
+    return { kind: 'not-done', error: `${method}: cannot connect (${faultName(cause)})`, retryAfterMs: null };
+  return { kind: 'uncertain', error: `${method}: no answer (${faultName(cause)})` };
 }
 
 function classifyAnswer(method: TelegramMethod, error: GrammyError): TelegramResult {
@@ -143,28 +144,6 @@ const rateLimited = (method: TelegramMethod, retryAfterMs: number): TelegramResu
   error: `${method}: rate limited`,
   retryAfterMs,
 });
-
-const fault = z.object({ code: z.string().optional(), syscall: z.string().optional() });
-
-/** True only where the failure is one of connecting: then the request was not written. */
-function neverConnected(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  const causes = cause instanceof AggregateError && cause.errors.length > 0 ? cause.errors : [cause];
-  return causes.every((one) => {
-    const { code = '', syscall = '' } = fault.safeParse(one).data ?? {};
-    return (
-      syscall === 'connect' ||
-      syscall === 'getaddrinfo' ||
-      code === 'UND_ERR_CONNECT_TIMEOUT' ||
-      /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code)
-    );
-  });
-}
-
-function nameOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown error';
-  return fault.safeParse(error.cause).data?.code ?? error.name;
-}
 
 export function toSendOutcome(result: Exclude<TelegramResult, { kind: 'ok' }>): SendOutcome {
   switch (result.kind) {

@@ -168,7 +168,7 @@ describe('a card in Slack', () => {
       locale: 'zh-CN',
       lines: Array.from({ length: 1000 }, (_, at) => line('条目', false, `/items/${at}`)),
     });
-    expect(shown(many)).toMatch(/…（还有 \d+ 行未显示）/);
+    expect(shown(many)).toMatch(/…（还有 \d+ 行未显示，请查看完整请求）/);
     for (const card of [long, many]) expect(checkMessageBlocks(payloadOf(card).blocks)).toEqual({ ok: true });
   });
 
