@@ -1,4 +1,4 @@
-import type { Card, CardFact, CardLine, RenderedCard } from '../../src/channel/card.ts';
+import type { Card, CardFact, RenderedCard } from '../../src/channel/card.ts';
 import { CARD_WORDS, type CardWords } from '../../src/channel/card-words.ts';
 import { factLine } from '../../src/channel/fact-line.ts';
 import { SETTLE_ACTIONS } from '../../src/channel/inbound-event.ts';
@@ -30,7 +30,7 @@ export function renderCard(card: Card, token: string): RenderedCard {
     ...decisive,
     ...factBlocks([...card.facts, ...card.references], space, card.locale),
     ...section(space.take(card.summary === null ? '' : factLine(card.summary), 1200)),
-    ...preformatted(otherLines(card.lines, words, space, card.locale)),
+    ...preformatted(otherLines(card, words, space)),
     ...buttons(card, token, mayApprove),
   ];
   const text = escapeControls(cut(onOneLine(card.title), LIMITS.fallbackText, card.locale));
@@ -86,12 +86,7 @@ function factBlocks(facts: readonly CardFact[], space: MessageSpace, locale: Loc
 }
 
 /** Further arguments, one on each line; long values are cut first, so that one of them cannot hide the others. */
-function otherLines(
-  lines: readonly CardLine[],
-  words: CardWords,
-  space: MessageSpace,
-  locale: Locale,
-): string {
+function otherLines({ lines, linesLeftOut, locale }: Card, words: CardWords, space: MessageSpace): string {
   const all = lines.filter((line) => !line.decisive);
   const kept: string[] = [];
   const limit = Math.min(LIMITS.section, space.left()) - 100;
@@ -102,7 +97,7 @@ function otherLines(
     if (bytes > limit) break;
     kept.push(text);
   }
-  const missing = all.length - kept.length;
+  const missing = all.length - kept.length + linesLeftOut;
   return [...kept, ...(missing > 0 ? [words.moreLines(missing)] : [])].join('\n');
 }
 

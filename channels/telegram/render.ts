@@ -71,7 +71,7 @@ function otherLines(card: Card, words: CardWords, space: MessageSpace): readonly
     if (text.length + MORE_LINES_LENGTH > space.left()) break;
     kept.push(space.take(text, LIMITS.line));
   }
-  const missing = all.length - kept.length;
+  const missing = all.length - kept.length + card.linesLeftOut;
   return missing === 0 ? kept : [...kept, space.take(words.moreLines(missing), MORE_LINES_LENGTH)];
 }
 

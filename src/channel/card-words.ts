@@ -1,6 +1,6 @@
 import type { Locale } from '../locale.ts';
 
-/** The few words that a renderer adds to a card, where its platform's limits make it; everything else comes with the card. */
+/** The few words that say what a card leaves out, in the core and in each renderer; everything else comes with the card. */
 export interface CardWords {
   /** Label of the tool, which decides as much as its arguments. */
   readonly tool: string;
@@ -10,6 +10,8 @@ export interface CardWords {
   readonly moreLines: (count: number) => string;
   /** At the end of a text that was cut. */
   readonly moreCharacters: (count: number) => string;
+  /** Finds that mark, with its count, at the end of a text that was cut before. */
+  readonly cutBefore: RegExp;
 }
 
 export const CARD_WORDS: Readonly<Record<Locale, CardWords>> = {
@@ -17,15 +19,17 @@ export const CARD_WORDS: Readonly<Record<Locale, CardWords>> = {
     tool: '工具',
     notApprovableHere:
       '此卡片无法完整显示决定所需的内容，因此不能在这里批准。完整请求只供查看；要批准，请用本人的密钥调用接口。',
-    moreLines: (count) => `…（还有 ${grouped(count)} 行未显示，请查看完整请求）`,
-    moreCharacters: (count) => `…（还有 ${grouped(count)} 个字符未显示）`,
+    moreLines: (count) => `…（还有 ${grouped(count)} 行，请查看完整请求）`,
+    moreCharacters: (count) => `…（还有 ${grouped(count)} 个字符，请查看完整请求）`,
+    cutBefore: /…（还有 ([\d,]{1,15}) 个字符，请查看完整请求）$/u,
   },
   'en-US': {
     tool: 'Tool',
     notApprovableHere:
       'This card cannot show in full what decides, so it cannot be approved here. The full request is for reading; approve over the API with your own key.',
-    moreLines: (count) => `… (${grouped(count)} more lines not shown; see the full request)`,
-    moreCharacters: (count) => `… (${grouped(count)} more characters not shown)`,
+    moreLines: (count) => `… (${grouped(count)} more lines, see the full request)`,
+    moreCharacters: (count) => `… (${grouped(count)} more characters, see the full request)`,
+    cutBefore: /… \(([\d,]{1,15}) more characters, see the full request\)$/u,
   },
 };
 

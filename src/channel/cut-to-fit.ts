@@ -5,14 +5,29 @@ import { cutText } from './cut-text.ts';
 /** Whether a platform takes this text; has to hold for every shorter start of a text for which it holds. */
 export type Fits = (candidate: string) => boolean;
 
-/** `text`, or as much of it as fits together with a mark that says how many units are missing; empty where no mark fits. */
+/**
+ * `text`, or as much of it as fits together with a mark that says how many units are missing, those that were cut off
+ * before included; empty where no mark fits.
+ */
 export function cutToFit(text: string, locale: Locale, fits: Fits): string {
   if (fits(text)) return text;
   const { moreCharacters } = CARD_WORDS[locale];
+  const whole = withoutCutMark(text, locale);
   // The mark is longest where nothing is kept, so room for that one is room for every other.
-  const head = longestHead(text, (candidate) => fits(candidate + moreCharacters(text.length)));
-  const result = head.text + moreCharacters(head.missing);
+  const longestMark = moreCharacters(whole.text.length + whole.missing);
+  const head = longestHead(whole.text, (candidate) => fits(candidate + longestMark));
+  const result = head.text + moreCharacters(head.missing + whole.missing);
   return fits(result) ? result : '';
+}
+
+/** `text` without the mark of an earlier cut, and how many units that one left out: two marks would hide the first count. */
+export function withoutCutMark(
+  text: string,
+  locale: Locale,
+): { readonly text: string; readonly missing: number } {
+  const mark = CARD_WORDS[locale].cutBefore.exec(text);
+  if (mark === null) return { text, missing: 0 };
+  return { text: text.slice(0, mark.index), missing: Number(mark[1]?.replaceAll(',', '')) };
 }
 
 /** `text` shortened for a label of a few characters, where a mark in words would not fit. */

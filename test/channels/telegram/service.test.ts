@@ -77,6 +77,8 @@ agents:
     const botToken = tool.startsWith('called') ? CALLED : ASKING;
     const card = () => rig.messagesOf(botToken).find(({ text }) => text.includes(payee));
     const { messageId, buttons } = await until(card);
+    // Before its message is on record, the first tap says which one it is.
+    await until(async () => (await read(service.url, id)).deliveries[0]?.state === 'sent');
     const [approve = '', reject = ''] = buttons.map(({ callback_data }) => callback_data);
     return { botToken, messageId, approve, reject, card, request: () => read(service.url, id) };
   };

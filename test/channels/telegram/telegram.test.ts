@@ -134,7 +134,7 @@ describe('a channel in Telegram', () => {
     expect(text.length).toBeLessThanOrEqual(4096);
     expect(text.isWellFormed()).toBe(true);
     expect(text).toContain('payee: 上海示例科技有限公司');
-    expect(text).toContain('未显示');
+    expect(text).toContain('请查看完整请求');
     expect(text).toContain(sampleCard().link);
     expect(rendered.decisiveShown).toBe(true);
   });
