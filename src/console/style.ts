@@ -27,7 +27,7 @@ dd.value, code { font-family: ui-monospace, "Cascadia Mono", Menlo, monospace; f
 ol, ul { margin: 0; padding-left: 1.25rem; }
 li { overflow-wrap: anywhere; margin-bottom: .25rem; }
 time, .soft { color: var(--soft); }
-.code { font-family: ui-monospace, Menlo, monospace; font-size: 1.25rem; letter-spacing: .08em; }
+.code { font-family: ui-monospace, Menlo, monospace; font-size: 1.25rem; letter-spacing: .08em; color: var(--ink); }
 .warning, .error { background: var(--mark-back); color: var(--mark); border-radius: .375rem; padding: .5rem .75rem; margin: 0 0 .75rem; }
 .badge { color: var(--mark); font-size: .8125rem; }
 h1.succeeded, h1.approved, h1.cooling-off, h1.executing { color: var(--good); }
