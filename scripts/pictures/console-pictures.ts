@@ -11,6 +11,7 @@ export interface PagePicture {
 
 /** A phone's. */
 export const PAGE_WIDTH = 390;
+const SHOWN_HEIGHT = 1_350;
 
 /** The page that cards link to, as a phone shows it: signing in, and one payment as it waits, as approved, as unknown. */
 export async function takeConsolePictures(input: {
@@ -22,9 +23,12 @@ export async function takeConsolePictures(input: {
   const pictures: PagePicture[] = [];
   await page.setViewportSize({ width: PAGE_WIDTH, height: 400 });
   const asked = await ask(world);
-  const show = async (name: string) => {
+  const show = async (state: string) => {
     await page.goto(`${world.serviceUrl}/requests/${asked.id}?lang=${world.locale}`);
-    pictures.push({ name, png: await page.screenshot({ fullPage: true }) });
+    const whole = Number(await page.evaluate('document.documentElement.scrollHeight'));
+    const clip = { x: 0, y: 0, width: PAGE_WIDTH, height: Math.min(whole, SHOWN_HEIGHT) };
+    const name = whole > SHOWN_HEIGHT ? `${state} (deliveries and record follow)` : state;
+    pictures.push({ name, png: await page.screenshot({ fullPage: true, clip }) });
   };
 
   await show('signing in');

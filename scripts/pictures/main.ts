@@ -28,7 +28,7 @@ async function takePictures(folder: string, colorScheme: 'light' | 'dark'): Prom
     await mkdir(folder, { recursive: true });
     // One page for all: this browser is one process, which ends with its page.
     const viewport = { width: SHEET_WIDTH, height: 900 };
-    const page = await browser.newPage({ viewport, deviceScaleFactor: 1.25, colorScheme });
+    const page = await browser.newPage({ viewport, deviceScaleFactor: 1.1, colorScheme });
     const take = async (path: string) => {
       await writeFile(path, smallerPng(await page.screenshot({ fullPage: true })));
       console.log(path);

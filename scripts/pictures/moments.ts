@@ -86,7 +86,7 @@ export async function playMoments(world: DemoWorld): Promise<readonly Scene[]> {
   scene('a secret is masked', await (await ask(world, 'large', { args })).cards.holding());
   const hidden = { ...words.args, payee: words.args.payee.replace(/^(.{2})/u, '$1\u200b\u202e') };
   scene('hidden characters', await (await ask(world, 'large', { args: hidden })).cards.holding());
-  const long = { ...words.args, memo: `${words.args.memo}; `.repeat(1_500) };
+  const long = { ...words.args, payee: `${words.args.payee}; `.repeat(1_500) };
   const unfit = await ask(world, 'large', { tool: 'bank__transfer', args: long });
   scene('too long to be approved here', await unfit.cards.holding());
   refuseContent(world, 1);

@@ -27,9 +27,11 @@ export const CARD_WORDS: Readonly<Record<Locale, CardWords>> = {
     tool: 'Tool',
     notApprovableHere:
       'This card cannot show in full what decides, so it cannot be approved here. The full request is for reading; approve over the API with your own key.',
-    moreLines: (count) => `… (${grouped(count)} more lines, see the full request)`,
-    moreCharacters: (count) => `… (${grouped(count)} more characters, see the full request)`,
-    cutBefore: /… \(([\d,]{1,15}) more characters, see the full request\)$/u,
+    moreLines: (count) =>
+      `… (${grouped(count)} more ${count === 1 ? 'line' : 'lines'}, see the full request)`,
+    moreCharacters: (count) =>
+      `… (${grouped(count)} more ${count === 1 ? 'character' : 'characters'}, see the full request)`,
+    cutBefore: /… \(([\d,]{1,15}) more characters?, see the full request\)$/u,
   },
 };
 

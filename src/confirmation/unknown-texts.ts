@@ -56,9 +56,9 @@ export const UNKNOWN_TEXTS: Readonly<Record<Locale, UnknownTexts>> = {
     },
     check: {
       ofRun:
-        'Nobody knows whether this call went out, nor whether it took effect. Look it up in the system that was called, by the Idempotency-Key below, the amount and the payee; then say here what you found.',
+        'Nobody knows whether this call went out, nor whether it took effect. Look it up in the system that was called, by the Idempotency-Key below, the amount and the payee; then record what you found.',
       ofAgent:
-        'Nobody knows whether this call ran. Look it up in the system that was called, by amount, payee and time; then say here what you found.',
+        'Nobody knows whether this call ran. Look it up in the system that was called, by amount, payee and time; then record what you found.',
     },
     settleFrom: (time) => `From ${time}; until then the earlier attempt may still go out`,
     rerunWarning: (older) =>

@@ -19,6 +19,8 @@ export interface ConsoleTexts {
   readonly notFound: string;
   readonly goOn: string;
   readonly readOnly: string;
+  /** The same where there is nothing to decide, but something to do. */
+  readonly actOnCard: string;
   readonly hidden: string;
   readonly masked: string;
   readonly empty: string;
@@ -60,6 +62,7 @@ export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
     notFound: '没有这份请求，或者你无权查看。',
     goOn: '继续',
     readOnly: '此页仅供查看。请在卡片上审批；卡片不能批准时，用你本人的密钥调用接口。',
+    actOnCard: '此页仅供查看，请在卡片上操作。',
     hidden: '含有看不见的字符',
     masked: '已遮盖',
     empty: '无',
@@ -136,6 +139,7 @@ export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
     goOn: 'Go on',
     readOnly:
       'This page is for reading. Decide on the card or, where that cannot approve, over the API with your own key.',
+    actOnCard: 'This page is for reading; the buttons are on the card.',
     hidden: 'holds characters that cannot be seen',
     masked: 'masked',
     empty: 'none',

@@ -61,6 +61,7 @@ ${
 ${rerunWarning(request, locale) !== null && html`<p class="warning">${rerunWarning(request, locale)}</p>`}
 ${request.summary !== null && html`<p>${cardTexts.agentSays}: “${visibleText(shown.maskText(request.summary)).text}”</p>`}
 ${request.status === 'pending' && html`<p class="soft">${texts.readOnly}</p>`}
+${(card.actions.kind === 'revoke' || card.actions.kind === 'settle') && html`<p class="soft">${texts.actOnCard}</p>`}
 </section>
 ${request.status !== 'pending' && section(texts.sections.outcome, outcomeList(request, input, time))}
 ${section(texts.sections.arguments, argumentList(input, texts))}
