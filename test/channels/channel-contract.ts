@@ -36,6 +36,9 @@ export function channelContract(input: {
   const named = (name: string, feature: PlatformFeature): string =>
     has(feature) ? name : `${name} (left out for want of ${feature}: ${lacks[feature]})`;
 
+  const byWayIn = (name: string, wayIn: ChannelRig['wayIn']['kind']): string =>
+    input.wayIn === wayIn ? name : `${name} (left out: taps come in by ${input.wayIn})`;
+
   describe(`the channel contract, kept by ${input.name}`, () => {
     let rig: ChannelRig;
     beforeEach(async () => {
@@ -264,88 +267,91 @@ export function channelContract(input: {
       });
     });
 
-    describe.runIf(input.wayIn === 'webhook')('a callback whose proof is not right', () => {
-      const webhook = (): RigWebhook => {
-        if (rig.wayIn.kind !== 'webhook') throw new Error('this rig is not called over HTTP');
-        return rig.wayIn;
-      };
-      const genuine = async () => {
-        const { messageId } = await sendCard();
-        return webhook().request({ messageId, action: 'approve' });
-      };
+    describe.runIf(input.wayIn === 'webhook')(
+      byWayIn('a callback whose proof is not right', 'webhook'),
+      () => {
+        const webhook = (): RigWebhook => {
+          if (rig.wayIn.kind !== 'webhook') throw new Error('this rig is not called over HTTP');
+          return rig.wayIn;
+        };
+        const genuine = async () => {
+          const { messageId } = await sendCard();
+          return webhook().request({ messageId, action: 'approve' });
+        };
 
-      it('is refused with a proof header missing, empty, doubled or spelt twice', async () => {
-        const request = await genuine();
-        expect(await isRefused(request)).toBe(false);
-        for (const name of webhook().proofHeaders) {
-          const value = String(request.headers[name]);
-          const { [name]: _, ...without } = request.headers;
-          const bent: readonly InboundRequest['headers'][] = [
-            without,
-            { ...without, [name]: '' },
-            { ...without, [name]: [value, value] },
-            { ...without, [name]: `${value}, ${value}` },
-            { ...without, [name]: [] },
-          ];
-          for (const headers of bent) expect(await isRefused({ ...request, headers })).toBe(true);
-        }
-      });
-
-      it('is refused under another app’s secret', async () => {
-        const { messageId } = await sendCard();
-        const forged = await webhook().requestOfAnotherApp({ messageId, action: 'approve' });
-        expect(await isRefused(forged)).toBe(true);
-      });
-
-      it.skipIf(!has('signed bodies')).each([
-        [300, false],
-        [301, true],
-        [-300, false],
-        [-301, true],
-        [365 * 86_400, true],
-      ])(named('signed %d s ago is refused: %s', 'signed bodies'), async (seconds, refused) => {
-        const request = await genuine();
-        rig.clock.step(seconds * 1000);
-        expect(await isRefused(request)).toBe(refused);
-      });
-
-      it.skipIf(!has('signed bodies'))(
-        named('is refused with any byte of the body changed', 'signed bodies'),
-        async () => {
+        it('is refused with a proof header missing, empty, doubled or spelt twice', async () => {
           const request = await genuine();
-          const { body } = request;
-          const step = Math.max(1, Math.floor(body.length / 40));
-          for (let at = 0; at < body.length; at += step) {
-            const flipped = Buffer.from(body);
-            flipped[at] = (flipped[at] ?? 0) ^ 1;
-            expect(await isRefused({ ...request, body: flipped })).toBe(true);
+          expect(await isRefused(request)).toBe(false);
+          for (const name of webhook().proofHeaders) {
+            const value = String(request.headers[name]);
+            const { [name]: _, ...without } = request.headers;
+            const bent: readonly InboundRequest['headers'][] = [
+              without,
+              { ...without, [name]: '' },
+              { ...without, [name]: [value, value] },
+              { ...without, [name]: `${value}, ${value}` },
+              { ...without, [name]: [] },
+            ];
+            for (const headers of bent) expect(await isRefused({ ...request, headers })).toBe(true);
           }
-          for (const bent of [
-            body.subarray(1),
-            body.subarray(0, -1),
-            Buffer.concat([body, Buffer.from(' ')]),
-          ])
-            expect(await isRefused({ ...request, body: bent })).toBe(true);
-        },
-      );
+        });
 
-      it.each(STRANGE_BODIES)('is refused when it carries %s', async (_name, body) => {
-        expect(await isRefused({ headers: {}, body })).toBe(true);
-        const { headers } = await genuine();
-        const result = await rig.channel.receive({ headers, body });
-        // Where the proof is a secret alone it holds for any body; then nothing is done about this one.
-        if (has('signed bodies')) expect(result.kind).toBe('refused');
-        else expect(result).toMatchObject({ kind: 'event', event: { type: 'unsupported' } });
-      });
+        it('is refused under another app’s secret', async () => {
+          const { messageId } = await sendCard();
+          const forged = await webhook().requestOfAnotherApp({ messageId, action: 'approve' });
+          expect(await isRefused(forged)).toBe(true);
+        });
 
-      it('is refused when it is another platform’s', async () => {
-        const seconds = Math.floor(rig.clock.now() / 1000).toString();
-        expect(await isRefused(slackCallback(seconds))).toBe(true);
-        expect(await isRefused(feishuCallback(seconds))).toBe(true);
-      });
-    });
+        it.skipIf(!has('signed bodies')).each([
+          [300, false],
+          [301, true],
+          [-300, false],
+          [-301, true],
+          [365 * 86_400, true],
+        ])(named('signed %d s ago is refused: %s', 'signed bodies'), async (seconds, refused) => {
+          const request = await genuine();
+          rig.clock.step(seconds * 1000);
+          expect(await isRefused(request)).toBe(refused);
+        });
 
-    describe.runIf(input.wayIn === 'connection')('a connection of its own', () => {
+        it.skipIf(!has('signed bodies'))(
+          named('is refused with any byte of the body changed', 'signed bodies'),
+          async () => {
+            const request = await genuine();
+            const { body } = request;
+            const step = Math.max(1, Math.floor(body.length / 40));
+            for (let at = 0; at < body.length; at += step) {
+              const flipped = Buffer.from(body);
+              flipped[at] = (flipped[at] ?? 0) ^ 1;
+              expect(await isRefused({ ...request, body: flipped })).toBe(true);
+            }
+            for (const bent of [
+              body.subarray(1),
+              body.subarray(0, -1),
+              Buffer.concat([body, Buffer.from(' ')]),
+            ])
+              expect(await isRefused({ ...request, body: bent })).toBe(true);
+          },
+        );
+
+        it.each(STRANGE_BODIES)('is refused when it carries %s', async (_name, body) => {
+          expect(await isRefused({ headers: {}, body })).toBe(true);
+          const { headers } = await genuine();
+          const result = await rig.channel.receive({ headers, body });
+          // Where the proof is a secret alone it holds for any body; then nothing is done about this one.
+          if (has('signed bodies')) expect(result.kind).toBe('refused');
+          else expect(result).toMatchObject({ kind: 'event', event: { type: 'unsupported' } });
+        });
+
+        it('is refused when it is another platform’s', async () => {
+          const seconds = Math.floor(rig.clock.now() / 1000).toString();
+          expect(await isRefused(slackCallback(seconds))).toBe(true);
+          expect(await isRefused(feishuCallback(seconds))).toBe(true);
+        });
+      },
+    );
+
+    describe.runIf(input.wayIn === 'connection')(byWayIn('a connection of its own', 'connection'), () => {
       const connected = () => {
         const { connection } = rig.channel;
         if (rig.wayIn.kind !== 'connection' || connection === undefined)
