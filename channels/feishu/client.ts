@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { callDeadline } from '../../src/channel/call-deadline.ts';
 import { neverConnected } from '../../src/channel/never-connected.ts';
+import { rateLimitWaitMs } from '../../src/channel/rate-limit-wait.ts';
 import type { Clock } from '../../src/clock.ts';
 import type { FeishuSettings } from './config.ts';
 import { API_TIMEOUT_MS, MAX_API_ANSWER_BYTES } from './limits.ts';
@@ -211,14 +212,10 @@ function classifyAnswer(response: AxiosResponse): ApiResult {
     : { kind: 'retry', error, retryAfterMs: null };
 }
 
-/** Where the platform is busy and does not say for how long. */
-const UNSAID_RESET_MS = 5_000;
-
-/** `x-ogw-ratelimit-reset`: seconds until the limit is lifted. Bounded, so that no answer can park a card. */
+/** `x-ogw-ratelimit-reset`: seconds until the limit is lifted. */
 function rateLimitReset(response: AxiosResponse): number {
   const header: unknown = response.headers['x-ogw-ratelimit-reset'] ?? response.headers['retry-after'];
-  if (typeof header !== 'string' || !/^\d{1,6}$/.test(header)) return UNSAID_RESET_MS;
-  return Math.min(Number(header), 300) * 1000;
+  return rateLimitWaitMs(typeof header === 'string' && /^\d{1,6}$/.test(header) ? Number(header) : undefined);
 }
 
 /** An axios error holds the request, app secret included: only its code is told. */

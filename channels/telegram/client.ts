@@ -4,6 +4,7 @@ import { assertNever } from '../../src/assert-never.ts';
 import { callDeadline } from '../../src/channel/call-deadline.ts';
 import type { SendOutcome, UpdateOutcome } from '../../src/channel/channel.ts';
 import { faultName, neverConnected } from '../../src/channel/never-connected.ts';
+import { rateLimitWaitMs } from '../../src/channel/rate-limit-wait.ts';
 import type { Clock } from '../../src/clock.ts';
 
 /** Why Telegram refused, and will refuse the same again. */
@@ -50,10 +51,6 @@ export interface TelegramClient {
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-/** A longer `retry_after` is not believed; the next attempt finds out. */
-const LONGEST_RETRY_AFTER_MS = 300_000;
-/** Where Telegram is busy and does not say for how long. */
-const UNSAID_RETRY_AFTER_MS = 5_000;
 
 export function createTelegramClient(settings: {
   readonly apiUrl: string;
@@ -113,7 +110,7 @@ function classify(method: TelegramMethod, error: unknown, status: number | null)
   if (error instanceof GrammyError && Number.isInteger(error.error_code))
     return classifyAnswer(method, error);
   const cause = error instanceof HttpError ? error.error : error;
-  if (status === 429) return rateLimited(method, UNSAID_RETRY_AFTER_MS);
+  if (status === 429) return rateLimited(method);
   if (status !== null) return { kind: 'uncertain', error: `${method}: unreadable answer (HTTP ${status})` };
   if (neverConnected(cause))
     return { kind: 'not-done', error: `${method}: cannot connect (${faultName(cause)})`, retryAfterMs: null };
@@ -125,11 +122,7 @@ function classifyAnswer(method: TelegramMethod, error: GrammyError): TelegramRes
   const description = String(error.description);
   const text = `${method}: ${code} ${description.replace(/[^\x20-\x7e]/g, '?').slice(0, 200)}`;
   if (code === 429) {
-    const seconds = z.number().positive().safeParse(parameters.retry_after).data;
-    return rateLimited(
-      method,
-      seconds === undefined ? UNSAID_RETRY_AFTER_MS : Math.min(seconds * 1000, LONGEST_RETRY_AFTER_MS),
-    );
+    return rateLimited(method, z.number().positive().safeParse(parameters.retry_after).data);
   }
   if (code >= 500) return { kind: 'uncertain', error: text };
   if (code === 401 || code === 404) return { kind: 'refused', why: 'token', error: text };
@@ -139,10 +132,10 @@ function classifyAnswer(method: TelegramMethod, error: GrammyError): TelegramRes
   return { kind: 'refused', why, error: text };
 }
 
-const rateLimited = (method: TelegramMethod, retryAfterMs: number): TelegramResult => ({
+const rateLimited = (method: TelegramMethod, seconds?: number): TelegramResult => ({
   kind: 'not-done',
   error: `${method}: rate limited`,
-  retryAfterMs,
+  retryAfterMs: rateLimitWaitMs(seconds),
 });
 
 export function toSendOutcome(result: Exclude<TelegramResult, { kind: 'ok' }>): SendOutcome {
