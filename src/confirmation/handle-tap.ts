@@ -105,7 +105,8 @@ async function answerTap(
   // A card that was written to somebody else; the directory has just said who tapped.
   if (match.delivery.person !== null && match.delivery.person !== voter.person.id)
     return refuse(mismatchRefusal('other_recipient'), voter);
-  const tapped = { channel, event, match, person: voter.person };
+  const dialogToken = event.reason === undefined ? event.token : null;
+  const tapped = { channel, event, match, person: voter.person, dialogToken };
   if (event.action === 'revoke') return revokeTapped(ports, tapped);
   if (isSettleAction(event.action)) {
     return settleTapped(ports, {
@@ -126,6 +127,8 @@ interface Tapped {
   readonly event: TapEvent;
   readonly match: Extract<TapMatch, { kind: 'matched' }>;
   readonly person: RosterPerson;
+  /** Of a dialog that can follow; null where words were asked for already, so that none were given. */
+  readonly dialogToken: string | null;
 }
 
 /** Never held up by a question: what is to be stopped is stopped by one tap. */
@@ -146,7 +149,7 @@ async function revokeTapped(
 async function vote(
   ports: TapHandlerPorts,
   verdict: Verdict,
-  { channel, event, match, person }: Tapped,
+  { channel, event, match, person, dialogToken }: Tapped,
 ): Promise<CallbackReply> {
   const { delivery, seen } = match;
   const outcome = await ports.confirmations.decide({
@@ -156,17 +159,15 @@ async function vote(
     reason: wordsOf(event),
     // The card that was tapped is this request's own, and a request's arguments never change.
     argsDigest: null,
-    surface: { kind: 'channel', id: channel.id, seen },
+    surface: { kind: 'channel', id: channel.id, seen, canAsk: dialogToken !== null },
   });
   if (outcome.kind !== 'reason-required') return told(noticeOf(outcome, verdict, ports.timeZone));
-  if (event.reason !== undefined || event.token === null) {
-    return { kind: 'reason-missing', notice: NOTICES.reasonMissing };
-  }
+  if (dialogToken === null) return { kind: 'reason-missing', notice: NOTICES.reasonMissing };
   return {
     kind: 'ask-reason',
     action: verdict,
     confirmation: delivery.confirmationId,
-    token: event.token,
+    token: dialogToken,
     ...REASON_DIALOG[verdict],
     recap: recapOf(outcome.request, ports.mask),
     failure: NOTICES.reasonNotAsked,

@@ -15,7 +15,7 @@ import type {
 } from './confirmation-request.ts';
 import type { ConfirmationFilter, ConfirmationPage } from './confirmation-service.ts';
 import type { FrozenExplanation } from './frozen-explanation.ts';
-import type { GateControls } from './gate-controls.ts';
+import type { GateControls, SwitchedCall } from './gate-controls.ts';
 import type { SeenCard } from './seen-card.ts';
 
 /** Where requests, votes and grants are kept. Times come from the database clock, never from this process. */
@@ -30,6 +30,8 @@ export interface ConfirmationLedger {
   /** How the rule of a request was found; null where there is no such request, or it is from before this was kept. */
   explanationOf(id: ConfirmationId): Promise<FrozenExplanation | null>;
   list(filter: ConfirmationFilter): Promise<ConfirmationPage>;
+  /** What the switches look at in a request's call; null where there is no such request. */
+  switchedCallOf(id: ConfirmationId): Promise<SwitchedCall | null>;
   /** How the switches stand at this moment, without holding them. Throws where that cannot be known. */
   controls(): Promise<GateControls>;
   /** Ids that time has overtaken, at most `limit` of each. */
