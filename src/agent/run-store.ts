@@ -26,6 +26,7 @@ export interface RunFacts {
 /** The right of a process to work on a run while it lives. A later holder has a higher fencing token. */
 export interface RunLease {
   readonly run: RunId;
+  readonly agent: AgentId;
   readonly fencingToken: number;
 }
 

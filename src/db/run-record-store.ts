@@ -13,9 +13,9 @@ import {
 } from '../agent/run-record.ts';
 import type { RunLease } from '../agent/run-store.ts';
 import type { RunWait } from '../agent/run-waits.ts';
-import type { ConfirmationId, InvocationId, RunId } from '../ids.ts';
-import type { JsonObject } from '../json.ts';
-import { appendAuditEvents } from './audit-store.ts';
+import type { AgentId, ConfirmationId, InvocationId, RunId } from '../ids.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { CoalescedNotices } from './coalesced-notices.ts';
 import type { Connection, Database } from './database.ts';
 import { rowsOf } from './rows-of.ts';
 import { areWaitedFor } from './run-parking.ts';
@@ -27,13 +27,17 @@ import { storableJson, storableText } from './storable-json.ts';
 /** The fenced writes of one worker, each in one transaction under its token. There is one of these a lease. */
 export class RunRecordStore implements RunRecord {
   readonly run: RunId;
+  readonly #agent: AgentId;
   readonly #fencingToken: number;
   readonly #database: Database;
+  readonly #notices: CoalescedNotices;
   #last: Promise<void> = Promise.resolve();
 
-  constructor(database: Database, lease: RunLease) {
+  constructor(database: Database, lease: RunLease, notices: CoalescedNotices) {
     this.#database = database;
+    this.#notices = notices;
     this.run = lease.run;
+    this.#agent = lease.agent;
     this.#fencingToken = lease.fencingToken;
   }
 
@@ -57,8 +61,11 @@ export class RunRecordStore implements RunRecord {
 
   async appendMessages(messages: readonly ChatMessage[]): Promise<void> {
     const rows = messages.map((message, index) => ({ place: index + 1, message: storableJson(message) }));
+    const said = messages.flatMap((message) =>
+      message.role === 'assistant' && message.content !== null ? [message.content] : [],
+    );
     await this.#write({
-      events: [],
+      events: said.map((text) => ({ kind: 'model.delta', data: { text } })),
       insert: sql`
         insert into ${runMessages} (run_id, seq, message)
         select ${this.run}::uuid, last.seq + added.place, added.message
@@ -66,10 +73,6 @@ export class RunRecordStore implements RunRecord {
           (select coalesce(max(seq), 0) as seq from ${runMessages} where run_id = ${this.run}) as last,
           jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as added (place integer, message jsonb)`,
     });
-  }
-
-  async modelDelta(text: string): Promise<void> {
-    await this.#write({ events: [{ kind: 'model.delta', data: { text } }] });
   }
 
   async planned(plan: readonly PlanNode[]): Promise<void> {
@@ -175,10 +178,13 @@ export class RunRecordStore implements RunRecord {
   }
 
   async executed({ id, status, result, error }: Parameters<InvocationLog['executed']>[0]): Promise<void> {
-    const text = result === null ? null : JSON.stringify(storableJson(result));
     await this.#write({
       events: [],
-      change: { id, status, set: sql`phase = 'executed', result = ${text}, ${errorSet(error)}` },
+      change: {
+        id,
+        status,
+        set: sql`phase = 'executed', result = ${resultText(result)}, ${errorSet(error)}`,
+      },
     });
   }
 
@@ -191,25 +197,19 @@ export class RunRecordStore implements RunRecord {
       code: error?.code ?? null,
       ...(sideEffects.length > 0 && { sideEffects: sideEffects.map((effect) => ({ ...effect })) }),
     };
-    const write: RunWrite = {
+    await this.#write({
       events: [{ kind: 'tool.finished', data }],
       change: {
         id,
         status,
         set: sql`phase = 'settled', confirmation_id = ${confirmation}, view = ${storableText(input.view)},
+          ${input.result === undefined ? sql`` : sql`result = ${resultText(input.result)},`}
           side_effects = ${jsonb(sideEffects)}, finished_at = clock_timestamp(), ${errorSet(error)}`,
         // Once: a writer that did not hear of its commit tries again.
         unless: sql`${invocations.phase} = 'settled'`,
       },
-    };
-    await this.#inTurn(() =>
-      this.#database.transaction(async (transaction) => {
-        const { changed } = await this.#writeOn(transaction, write);
-        if (changed) await appendAuditEvents(transaction, [input.event]);
-      }),
-    );
-    this.#notify('run');
-    this.#notify('audit');
+      audit: input.event,
+    });
   }
 
   async settleUnknown({ id, status, error }: Parameters<RunRecord['settleUnknown']>[0]): Promise<void> {
@@ -242,28 +242,11 @@ export class RunRecordStore implements RunRecord {
       kind: 'run.finished' as const,
       data: { status, output: text, error: error && { ...error } },
     };
-    const parent = await this.#inTurn(() =>
-      this.#database.transaction(async (transaction) => {
-        await this.#writeOn(transaction, { events: [finished] });
-        const [row] = await transaction
-          .update(runs)
-          .set({
-            status,
-            output: text,
-            errorCode: error?.code ?? null,
-            errorMessage: error === null ? null : storableText(error.message),
-            finishedAt: sql`clock_timestamp()`,
-            leaseOwner: null,
-          })
-          .where(eq(runs.id, this.run))
-          .returning({ agent: runs.agent, parent: runs.parentRun });
-        if (!row) throw new LeaseLost(this.run);
-        await appendAuditEvents(transaction, [runFinishedEvent(this.run, row.agent, end)]);
-        return row.parent;
-      }),
-    );
-    this.#notify('run');
-    this.#notify('audit');
+    const { parent } = await this.#write({
+      events: [finished],
+      end,
+      audit: runFinishedEvent(this.run, this.#agent, end),
+    });
     return parent;
   }
 
@@ -336,15 +319,12 @@ export class RunRecordStore implements RunRecord {
   }
 
   async #write(write: RunWrite): Promise<WrittenToRun> {
-    const written = await this.#inTurn(() => this.#writeOn(this.#database.prepared, write));
-    this.#notify('run');
-    return written;
-  }
-
-  async #writeOn(connection: Connection, write: RunWrite): Promise<WrittenToRun> {
-    const lease = { run: this.run, fencingToken: this.#fencingToken };
-    const written = await writeToRun(connection, lease, write);
+    const lease = { run: this.run, agent: this.#agent, fencingToken: this.#fencingToken };
+    const written = await this.#inTurn(() => writeToRun(this.#database.prepared, lease, write));
     if (written === null) throw new LeaseLost(this.run);
+    // It is committed: a wake-up that is lost, or comes a moment later, only delays whoever watches.
+    this.#notices.announce('run', this.run);
+    if (write.audit !== undefined) this.#notices.announce('audit', this.run);
     return written;
   }
 
@@ -357,14 +337,12 @@ export class RunRecordStore implements RunRecord {
     );
     return written;
   }
-
-  /** It is committed: a wake-up that is lost, or comes a moment later, only delays whoever watches. */
-  #notify(topic: 'run' | 'audit'): void {
-    void this.#database.notifier.notify(topic, this.run).catch(() => {});
-  }
 }
 
 const jsonb = (value: unknown): SQL => sql`${JSON.stringify(storableJson(value))}::text::jsonb`;
+
+const resultText = (result: JsonValue): string | null =>
+  result === null ? null : JSON.stringify(storableJson(result));
 
 const errorSet = (error: { readonly code: string; readonly message: string } | null): SQL =>
   sql`error_code = ${error?.code ?? null}, error_message = ${error === null ? null : storableText(error.message)}`;
