@@ -1,4 +1,4 @@
-import { and, asc, eq, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { ChatMessage } from '../agent/chat-message.ts';
 import type { PlanNode } from '../agent/plan.ts';
 import { runFinishedEvent } from '../agent/run-audit.ts';
@@ -17,6 +17,7 @@ import type { AgentId, ConfirmationId, InvocationId, RunId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { CoalescedNotices } from './coalesced-notices.ts';
 import type { Connection, Database } from './database.ts';
+import { preparedPerConnection } from './prepared-per-connection.ts';
 import { rowsOf } from './rows-of.ts';
 import { areWaitedFor } from './run-parking.ts';
 import { runFactsFromRow, storedInvocationFromRow } from './run-rows.ts';
@@ -42,20 +43,15 @@ export class RunRecordStore implements RunRecord {
   }
 
   async load(): Promise<RunProgress> {
-    const { connection } = this.#database;
-    const [row] = await connection.select().from(runs).where(this.#held());
-    if (!row) throw new LeaseLost(this.run);
-    const messages = await connection
-      .select({ message: runMessages.message })
-      .from(runMessages)
-      .where(eq(runMessages.runId, this.run))
-      .orderBy(asc(runMessages.seq));
-    const calls = await connection.select().from(invocations).where(eq(invocations.runId, this.run));
+    const { prepared } = this.#database;
+    const [found] = await runWithMessages(prepared).execute({ run: this.run, token: this.#fencingToken });
+    if (!found) throw new LeaseLost(this.run);
+    const calls = await callsOfRun(prepared).execute({ run: this.run });
     return {
-      facts: runFactsFromRow(row),
-      messages: messages.map(({ message }) => message),
+      facts: runFactsFromRow(found.row),
+      messages: found.messages,
       invocations: calls.map(storedInvocationFromRow),
-      cancelRequested: row.cancelRequestedAt !== null,
+      cancelRequested: found.row.cancelRequestedAt !== null,
     };
   }
 
@@ -338,6 +334,27 @@ export class RunRecordStore implements RunRecord {
     return written;
   }
 }
+
+const runWithMessages = preparedPerConnection((connection) =>
+  connection
+    .select({
+      row: getTableColumns(runs),
+      messages: sql<readonly ChatMessage[]>`coalesce(
+        (select jsonb_agg(${runMessages.message} order by ${runMessages.seq})
+         from ${runMessages} where ${runMessages.runId} = ${runs.id}), '[]')`,
+    })
+    .from(runs)
+    .where(and(eq(runs.id, sql.placeholder('run')), eq(runs.fencingToken, sql.placeholder('token'))))
+    .prepare('run_with_messages'),
+);
+
+const callsOfRun = preparedPerConnection((connection) =>
+  connection
+    .select()
+    .from(invocations)
+    .where(eq(invocations.runId, sql.placeholder('run')))
+    .prepare('calls_of_run'),
+);
 
 const jsonb = (value: unknown): SQL => sql`${JSON.stringify(storableJson(value))}::text::jsonb`;
 

@@ -156,7 +156,14 @@ export function createRunStore(database: Database): RunStore {
         const candidates = await transaction
           .select({ id: runs.id })
           .from(runs)
-          .where(and(isNull(runs.finishedAt), isNull(runs.parkedAt), or(abandoned, unknownToOwner)))
+          .where(
+            and(
+              isNull(runs.finishedAt),
+              isNull(runs.parkedAt),
+              isNull(runs.wokenAt),
+              or(abandoned, unknownToOwner),
+            ),
+          )
           .orderBy(asc(runs.createdAt))
           .limit(limit)
           .for('update', { skipLocked: true });
