@@ -5,3 +5,8 @@ create index confirmations_claimed on confirmations (send_by)
   where execution_status = 'claimed' and (run_id is null or tool_timeout_ms is not null);
 create index confirmations_callers on confirmations (send_by, id)
   where execution_status = 'claimed' and run_id is not null and tool_timeout_ms is null;
+
+-- Calls that ran again: whose answer is noted on the call, while its worker died before it was noted here.
+create index confirmations_reruns on confirmations (invocation_id)
+  where supersedes is not null and run_id is not null and execution_status in ('claimed', 'unknown')
+    and superseded_by is null;
