@@ -10,3 +10,6 @@ create index confirmations_callers on confirmations (send_by, id)
 create index confirmations_reruns on confirmations (invocation_id)
   where supersedes is not null and run_id is not null and execution_status in ('claimed', 'unknown')
     and superseded_by is null;
+-- Those that nobody has decided about or used: where their run is cancelled, they are withdrawn.
+create index confirmations_open_reruns on confirmations (run_id)
+  where supersedes is not null and run_id is not null and (status = 'pending' or execution_status = 'unclaimed');

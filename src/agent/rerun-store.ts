@@ -10,7 +10,7 @@ export interface RerunCall {
   readonly invocation: StoredInvocation;
 }
 
-export interface AnsweredRerun {
+export interface RerunRequest {
   readonly id: ConfirmationId;
   readonly run: RunId;
   readonly agent: AgentId;
@@ -21,7 +21,9 @@ export interface RerunStore {
   /** Requests to run a call again that are approved, unused, and past their cool-off; oldest first. */
   approved(limit: number): Promise<readonly ConfirmationId[]>;
   /** Claimed requests to run a call again whose success is noted on the call and not on them yet. */
-  answered(limit: number): Promise<readonly AnsweredRerun[]>;
+  answered(limit: number): Promise<readonly RerunRequest[]>;
+  /** Requests to run a call again that are undecided or unused while their run was cancelled. */
+  unwanted(limit: number): Promise<readonly RerunRequest[]>;
   find(invocation: InvocationId): Promise<RerunCall | null>;
   /**
    * Where the second execution of this call is written down. It makes an unknown invocation a succeeded one and

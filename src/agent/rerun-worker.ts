@@ -4,7 +4,7 @@ import type { AgentDirectory } from './agent-directory.ts';
 import type { ExecutionScope, OpenCall } from './call-scope.ts';
 import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
 import { run } from './invoke-tool.ts';
-import type { AnsweredRerun, RerunCall, RerunStore } from './rerun-store.ts';
+import type { RerunCall, RerunRequest, RerunStore } from './rerun-store.ts';
 import type { RunSignals } from './run-store.ts';
 import { NOT_SENT, sendWindowMs } from './send-window.ts';
 import type { Tool } from './tool.ts';
@@ -75,6 +75,7 @@ export class RerunWorker {
   async #look(): Promise<void> {
     try {
       for (const answered of await this.#ports.store.answered(AT_ONCE)) await this.#recordAnswer(answered);
+      for (const unwanted of await this.#ports.store.unwanted(AT_ONCE)) await this.#withdraw(unwanted);
       for (const id of await this.#ports.store.approved(AT_ONCE)) {
         if (this.#stopped || this.#running.has(id)) continue;
         const running = rerun(id, this.#never.signal, this.#ports)
@@ -90,9 +91,15 @@ export class RerunWorker {
   }
 
   /** Its worker died, or is about to do so, between the two. */
-  async #recordAnswer({ id, run, agent }: AnsweredRerun): Promise<void> {
+  async #recordAnswer({ id, run, agent }: RerunRequest): Promise<void> {
     const actor = actorOfRun({ run, agent });
     await this.#ports.confirmations.recordOutcome({ id, actor, status: 'succeeded', detail: null });
+  }
+
+  /** Whoever cancelled the run, and wherever it stood: nobody shall go on being asked about it. */
+  async #withdraw({ id, run, agent }: RerunRequest): Promise<void> {
+    const actor = actorOfRun({ run, agent });
+    await this.#ports.confirmations.cancel({ id, actor, reason: 'the run was cancelled' });
   }
 }
 

@@ -1,5 +1,5 @@
 import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
-import type { AnsweredRerun, RerunCall, RerunStore } from '../agent/rerun-store.ts';
+import type { RerunCall, RerunRequest, RerunStore } from '../agent/rerun-store.ts';
 import type { ExecutionLog } from '../agent/run-record.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { appendAuditEvents } from './audit-store.ts';
@@ -30,8 +30,18 @@ export function createRerunStore(database: Database): RerunStore {
         .limit(limit);
       return rows.map(({ id }) => id as ConfirmationId);
     },
+    unwanted: (limit) =>
+      rowsOf<RerunRequest>(
+        connection,
+        sql`
+        select rerun.id, rerun.run_id as run, rerun.agent from confirmations as rerun
+        join ${runs} on ${runs.id} = rerun.run_id and ${runs.status} = 'cancelled'
+        where rerun.supersedes is not null and rerun.run_id is not null
+          and (rerun.status = 'pending' or rerun.execution_status = 'unclaimed')
+        limit ${limit}`,
+      ),
     answered: (limit) =>
-      rowsOf<AnsweredRerun>(
+      rowsOf<RerunRequest>(
         connection,
         sql`
         select rerun.id, rerun.run_id as run, rerun.agent from confirmations as rerun
