@@ -13,3 +13,13 @@ create index confirmations_reruns on confirmations (invocation_id)
 -- Those that nobody has decided about or used: where their run is cancelled, they are withdrawn.
 create index confirmations_open_reruns on confirmations (run_id)
   where supersedes is not null and run_id is not null and (status = 'pending' or execution_status = 'unclaimed');
+
+-- What each MCP server listed last, as it said it: after a restart its tools are the ones that people were asked about,
+-- whether the server is there or not. Text, because jsonb would change what a digest is taken over.
+create table mcp_listings (
+  connector text constraint mcp_listings_pk primary key,
+  -- Which server: another one under the same name starts without tools.
+  server text not null,
+  tools text not null,
+  at timestamptz not null default clock_timestamp()
+);
