@@ -101,6 +101,11 @@ export const HOSTILE_CALLS: readonly HostileCall[] = [
     args: { a: keys(1_000), b: { ...keys(1_000), k999: 1 } },
   },
   {
+    name: 'one long key looked up again and again',
+    when: `[args.m].exists(x, x.exists(k, ${OFTEN}.exists(i, ${chain(40, ' || ', () => 'x[k] == 2')})))`,
+    args: { m: { ['k'.repeat(250_000)]: 1 } },
+  },
+  {
     name: 'a list that holds itself many times',
     when: `[args.l]${doubled}.exists(z, ${chain(10, ' || ', () => 'z == [z]')})`,
     args: { l: list(100, (index) => index) },
@@ -114,6 +119,21 @@ export const HOSTILE_CALLS: readonly HostileCall[] = [
     name: 'far exponents that never meet',
     when: `[decimal("1e399")].exists(x, [decimal("1e-399")].exists(y, ${OFTEN}.exists(i, ${chain(20, ' || ', () => 'x + y == x')})))`,
     args: {},
+  },
+  {
+    name: 'loops over what is no list',
+    when: repeated('args.t', () => 'x.exists(z, z == 1)', 12),
+    args: { t: 'a' },
+  },
+  {
+    name: 'keys that are trees',
+    when: `[args.l].exists(l, ${repeated('args.a', () => 'l[x] == 1', 30)})`,
+    args: { l: [1], a: tree(6) },
+  },
+  {
+    name: 'failures far down in a long text',
+    when: `${' '.repeat(3_000)}args.l.exists(x, x > 1) || args.l.exists(x, x > 2) || args.l.exists(x, x > 3)`,
+    args: { l: list(900, () => 'a') },
   },
   {
     name: 'many failures in one element',

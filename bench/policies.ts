@@ -1,6 +1,7 @@
 import { Environment } from '@marcbachmann/cel-js';
 import type { PolicyConfig } from '../src/config/config.ts';
 import { compileCondition } from '../src/confirmation/condition.ts';
+import { FactReads } from '../src/confirmation/fact-reads.ts';
 import { createPolicyEvaluator } from '../src/confirmation/policy-evaluator.ts';
 import { channelId, personId } from '../src/ids.ts';
 import { type BenchRow, quantile } from './bench-row.ts';
@@ -82,7 +83,9 @@ function dearestHostileCall(): BenchRow {
     const condition = compileCondition(when);
     if (condition.kind === 'faulty') throw new Error(`${name}: ${condition.message}`);
     const facts = { ...CALL, args };
-    const times = Array.from({ length: HOSTILE_ROUNDS }, () => timed(() => condition.evaluate(facts)));
+    const times = Array.from({ length: HOSTILE_ROUNDS }, () =>
+      timed(() => condition.evaluate(facts, new FactReads())),
+    );
     return { name, medianMs: quantile(times, 0.5) };
   });
   const [dearest] = costs.sort((left, right) => right.medianMs - left.medianMs);

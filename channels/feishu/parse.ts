@@ -65,8 +65,9 @@ const cardAction = z.object({
 });
 type Action = z.infer<typeof cardAction>['event']['action'];
 
-const buttonValue = z.object({
-  action: z.enum(['approve', 'reject', 'revoke', ...SETTLE_ACTIONS]),
+/** What any value of ours says, also one that cannot be read any further. */
+const ourAction = z.object({ action: z.enum(['approve', 'reject', 'revoke', ...SETTLE_ACTIONS]) });
+const buttonValue = ourAction.extend({
   request: id,
   delivery: optionalId,
   version: z.int().min(0).nullish(),
@@ -81,10 +82,13 @@ function pressedButton(action: Action): Pressed | null {
   const reason = action.form_value ? reasonIn(action.form_value) : undefined;
   if (value.success) {
     const { action: meant, request, delivery, version } = value.data;
-    if (submit && submit[1] !== meant) return null;
+    // Two buttons in one: it names no card, so that the person is told and it is on the record.
+    if (submit && submit[1] !== meant) return { ...NO_CARD, action: meant, reason };
     const token = delivery ?? submit?.[2] ?? null;
     return { action: meant, confirmation: request, token, cardVersion: version ?? versionIn(submit), reason };
   }
+  const misread = ourAction.safeParse(action.value);
+  if (misread.success) return { ...NO_CARD, action: misread.data.action, reason };
   if (!submit) return null;
   return {
     action: submit[1] as ReasonedAction,
@@ -95,6 +99,8 @@ function pressedButton(action: Action): Pressed | null {
     reason: reason ?? '',
   };
 }
+
+const NO_CARD = { confirmation: null, token: null, cardVersion: null } as const;
 
 const versionIn = (submit: RegExpExecArray | null): number | null =>
   submit?.[3] === undefined ? null : Number(submit[3]);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ChannelActor, InboundEvent, TapEvent } from '../../src/channel/inbound-event.ts';
+import { parseJson } from '../../src/channel/parse-json.ts';
 import type { Locale } from '../../src/locale.ts';
 import { SLACK_ID } from './config.ts';
 import { actionOf, parseButtonValue, REASON_MODAL, readModalContext } from './wire.ts';
@@ -75,7 +76,9 @@ const blockActions = z.object({
   channel: withId(SLACK_ID.channel),
   message: z.object({ ts: z.string().regex(SLACK_ID.timestamp) }).optional(),
   actions: z
-    .array(z.object({ value: z.string().max(2000).optional(), action_ts: z.string().optional() }))
+    .array(
+      z.object({ value: z.string().max(2000).optional().catch(undefined), action_ts: z.string().optional() }),
+    )
     .min(1),
 });
 
@@ -92,11 +95,9 @@ function parseBlockActions(json: unknown): EventCallback {
   const messageId = data.message?.ts ?? data.container?.message_ts;
   const tenant = tenantOf(data);
   if (messageId === undefined || tenant === null) return unsupported('block_actions without message or team');
-  if ((data.container?.message_ts ?? messageId) !== messageId)
-    return unsupported('contradicting message ids');
-  if ((data.container?.channel_id ?? data.channel.id) !== data.channel.id) {
-    return unsupported('contradicting channel ids');
-  }
+  const contradicts =
+    (data.container?.message_ts ?? messageId) !== messageId ||
+    (data.container?.channel_id ?? data.channel.id) !== data.channel.id;
   const handle: SlackHandle = { surface: 'message', triggerId: data.trigger_id ?? null };
   return tap({
     actor: actorOf(data, tenant),
@@ -104,7 +105,8 @@ function parseBlockActions(json: unknown): EventCallback {
     tenant,
     chat: data.channel.id,
     messageId,
-    ...parseButtonValue(data.actions[0]?.value),
+    // One that says two things names no card, so that the person is told and it is on the record.
+    ...parseButtonValue(contradicts ? undefined : data.actions[0]?.value),
     action,
     reason: undefined,
     openedFor: null,
@@ -174,12 +176,3 @@ const unsupported = (what: string): EventCallback => ({
   kind: 'event',
   event: { type: 'unsupported', what },
 });
-
-/** `undefined` where it is not JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

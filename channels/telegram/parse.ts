@@ -88,7 +88,6 @@ function parseReply(
     return unsupported('a reply to somebody else');
   const context = readPromptMark(asked.text, inChat, botToken);
   if (context === null) return unsupported('a reply to a message that asks for no reason');
-  if (message.sender_chat !== undefined) return unsupported('a reply in the name of a chat');
   const written = message.text ?? '';
   const handle: TelegramHandle = {
     surface: 'typed',
@@ -96,7 +95,8 @@ function parseReply(
     locale: localeOf(message.from),
   };
   return tap({
-    actor: actorOf(message.from),
+    // Whoever writes in the name of a chat is nobody in particular.
+    actor: { ...actorOf(message.from), isBot: message.from.is_bot || message.sender_chat !== undefined },
     app: bot,
     chat: inChat,
     messageId: context.messageId,

@@ -6,6 +6,7 @@ export const AUDIT_KINDS = [
   'confirmation.decided',
   'vote.cast',
   'vote.refused',
+  'cancellation.refused',
   'delegate.seated',
   'request.escalated',
   'request.reminded',
@@ -22,6 +23,7 @@ export const AUDIT_KINDS = [
   'outcome.reopened',
   'call.allowed',
   'call.denied',
+  'call.refused',
   'tool.executed',
   'tool.stubbed',
   'hook.failed',
@@ -29,9 +31,11 @@ export const AUDIT_KINDS = [
   'run.started',
   'run.finished',
   'read_only.changed',
+  'read_only.refused',
   'freeze.started',
   'freeze.end_requested',
   'freeze.ended',
+  'freeze.refused',
 ] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];
 

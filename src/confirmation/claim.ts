@@ -26,14 +26,8 @@ export function claim(
     const { request } = locked;
 
     const refusal = refusalOf(input, locked);
-    if (refusal === 'not_yet_executable' && input.actor.type === 'run') {
-      // Our own run asks how long it has to wait; that is no attempt that the record should hold.
-      return { kind: 'refused', code: refusal, request, detail: null, retryAfterMs: locked.opensInMs };
-    }
-    if (refusal !== null) return refuse(input, transaction, request, refusal, null, locked.opensInMs);
-    if (locked.window === 'over') {
-      return refuse(input, transaction, await lapseInside(transaction, request), 'lapsed', null);
-    }
+    if (refusal !== null) return refuse(request, refusal, { opensInMs: locked.opensInMs });
+    if (locked.window === 'over') return refuse(await lapseInside(transaction, request), 'lapsed');
     const revocation = revocationOf(locked, controls, ports.toolFacts);
     if (revocation !== null) {
       const revoked = await revokeInside(transaction, request, {
@@ -41,13 +35,13 @@ export function claim(
         actor: auditActorOf(input.actor),
         channel: null,
       });
-      return refuse(input, transaction, revoked, 'revoked', revocation);
+      return refuse(revoked, 'revoked', { detail: revocation });
     }
 
     const claimed = await transaction.claim(request.id, request.argsDigest);
     if (!claimed) {
       // Only the clock can have moved on under the lock: the window closed between the two statements.
-      return refuse(input, transaction, await lapseInside(transaction, request), 'lapsed', null);
+      return refuse(await lapseInside(transaction, request), 'lapsed');
     }
     transaction.record({
       kind: 'grant.claimed',
@@ -90,28 +84,17 @@ function revocationOf(
   return stoppedBy({ tool: request.tool, writes: toolWrites, connector }, controls);
 }
 
-function refuse(
-  input: ClaimInput,
-  transaction: LedgerTransaction,
+const refuse = (
   request: ConfirmationRequest,
   code: RefusalCode,
-  detail: string | null,
-  opensInMs = 0,
-): ClaimOutcome {
-  transaction.record({
-    kind: 'grant.refused',
-    ...subjectOf(request),
-    actor: auditActorOf(input.actor),
-    data: { code, detail, argsDigest: digestOf({ ...request, args: input.args }) },
-  });
-  return {
-    kind: 'refused',
-    code,
-    request,
-    detail,
-    retryAfterMs: code === 'not_yet_executable' ? opensInMs : null,
-  };
-}
+  { detail = null, opensInMs = 0 }: { readonly detail?: string | null; readonly opensInMs?: number } = {},
+): ClaimOutcome => ({
+  kind: 'refused',
+  code,
+  request,
+  detail,
+  retryAfterMs: code === 'not_yet_executable' ? opensInMs : null,
+});
 
 /** Ends a grant that was not used in time, with its event, and gives the request back as it is then. */
 export async function lapseInside(

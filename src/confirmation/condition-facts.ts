@@ -45,7 +45,8 @@ export class FactMap extends Map<string, unknown> {
   override has(key: string): boolean {
     if (typeof key !== 'string') return false;
     // That something is missing is read as well.
-    this.#reads?.add(named(this.#pathOf(key)));
+    const path = this.#pathOf(key);
+    if (this.#reads?.takes(path)) this.#reads.add(named(path));
     return Object.hasOwn(this.#source, key);
   }
 

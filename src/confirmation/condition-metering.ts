@@ -1,12 +1,12 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import type { ConditionBudget } from './condition-budget.ts';
 import { ConditionFailure } from './condition-failure.ts';
-import { nodesOf } from './condition-nodes.ts';
+import { loopOf, nodesOf } from './condition-nodes.ts';
 
-/** For the error that is made, placed in the text, kept and perhaps swallowed. */
-const STEPS_PER_FAILURE = 300;
+/** For the error that is made, kept and perhaps swallowed; its place in the text is counted out from the beginning. */
+const stepsPerFailure = ({ start }: ASTNode): number => 300 + start / 8;
 /** What one step pays for, in the units of `bulkOf`, by what is done with the value. */
-const BULK_PER_STEP = { compared: 48, joined: 24, scanned: 4, handedOn: 64 } as const;
+const BULK_PER_STEP = { compared: 48, joined: 24, scanned: 4, handedOn: 64, spelledOut: 12 } as const;
 const BULK_OF_ANYTHING = 24;
 
 const BINARY: ReadonlySet<string> = new Set([
@@ -32,10 +32,12 @@ interface CheckedNode {
 export function meterOperations(root: ASTNode, budget: ConditionBudget): void {
   for (const node of nodesOf(root)) {
     const checked = node as unknown as CheckedNode;
+    const range = loopOf(node)?.iterable;
     if (node.op === '||' || node.op === '&&') meterLogic(checked, budget);
     else if (BINARY.has(node.op)) meterHandle(node, budget, stepsOfBinary(node.op, budget));
     else if (node.op === '-_' || node.op === '!_') meterHandle(node, budget, noSteps);
-    // A macro is expanded to a loop, which pays for its range, and has no operation of its own.
+    // A macro has no operation of its own; the loop that it is expanded to pays for its range, and where that is none.
+    else if (range !== undefined) meterHandle(range, budget, noSteps);
     else if (checked.handle !== undefined) meterHandle(node, budget, stepsOfCall(node, budget));
   }
 }
@@ -53,6 +55,10 @@ function stepsOfBinary(op: string, budget: ConditionBudget): StepsOf {
 
 /** Of a call the first operand is the list of its arguments, the receiver among them; of `a.b` and `a[b]` it is `a`. */
 function stepsOfCall({ op }: ASTNode, budget: ConditionBudget): StepsOf {
+  // What is no key is spelled out in the failure.
+  const { spelledOut } = BULK_PER_STEP;
+  if (op === '[]')
+    return (_, key) => (isSmall(key) ? 1 : 1 + bulkOf(key, budget.left * spelledOut) / spelledOut);
   if (op !== 'call' && op !== 'rcall') return noSteps;
   return (given) => {
     let steps = 1;
@@ -74,7 +80,7 @@ function meterHandle(node: ASTNode, budget: ConditionBudget, stepsOf: StepsOf): 
       budget.charge(stepsOf(first, second));
       return handle.call(this, first, second, third, fourth);
     } catch (error) {
-      if (!budget.exhausted) budget.charge(STEPS_PER_FAILURE);
+      if (!budget.exhausted) budget.charge(stepsPerFailure(node));
       // Where the budget was spent, for whoever explains it; placing it in the text each time again is dear.
       if (error instanceof ConditionFailure && error.node === undefined) error.withAst(node);
       throw error;

@@ -28,3 +28,12 @@ export function operandsOf(node: ASTNode): readonly ASTNode[] {
       return node.args;
   }
 }
+
+/** What the library keeps about a macro: the loop it was expanded to. Not in its type declarations. */
+export interface MacroLoop {
+  iterable?: ASTNode;
+}
+
+/** The loop of a macro over a list or a map; undefined for every other node. */
+export const loopOf = (node: ASTNode): MacroLoop | undefined =>
+  (node as { readonly meta?: { readonly alternate?: { readonly args?: MacroLoop } } }).meta?.alternate?.args;

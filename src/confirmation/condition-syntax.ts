@@ -1,7 +1,7 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import type { RE2JS } from 're2js';
 import { BOUNDED, CONDITION_FUNCTIONS, compilePattern } from './condition-environment.ts';
-import { nodesOf } from './condition-nodes.ts';
+import { loopOf, nodesOf } from './condition-nodes.ts';
 
 /** A rule of ours that a condition's text breaks; `offset` is where, counted in characters from 0. */
 export class ConditionSyntaxFault extends Error {
@@ -36,6 +36,12 @@ export function boundSyntax(
   parse: (text: string) => { readonly ast: ASTNode },
 ): void {
   for (const node of nodesOf(root)) {
+    // Arguments are JSON and hold none; a loop that doubles them would grow without end.
+    if (node.op === 'value' && node.args instanceof Uint8Array)
+      throw new ConditionSyntaxFault(
+        'There are no bytes in conditions; leave the b before the quotes out.',
+        node,
+      );
     if (node.op !== 'call' && node.op !== 'rcall') continue;
     const name = node.args[0];
     if (!CONDITION_FUNCTIONS.has(name))
@@ -61,18 +67,13 @@ function rememberPattern(node: ASTNode, operands: readonly ASTNode[], patterns: 
   }
 }
 
-/** What the library keeps about a macro: the loop it was expanded to. Not in its type declarations. */
-interface ExpandedMacro {
-  readonly meta?: { readonly alternate?: { readonly args?: { iterable?: ASTNode } } };
-}
-
 function boundRange(
   node: ASTNode,
   range: ASTNode,
   operands: readonly ASTNode[],
   parse: (text: string) => { readonly ast: ASTNode },
 ): void {
-  const loop = (node as ExpandedMacro).meta?.alternate?.args;
+  const loop = loopOf(node);
   if (loop?.iterable !== range)
     throw new ConditionSyntaxFault('This needs a loop variable and a condition.', node);
   let steps = STEPS_PER_ELEMENT;

@@ -176,6 +176,8 @@ export type Surface =
       readonly id: ChannelId;
       /** The card from which the person acted; none where it is not known which version they had before them. */
       readonly seen?: SeenCard | null;
+      /** It asks the person for what an act lacks, so that nothing has been refused yet. */
+      readonly canAsk?: boolean;
     }
   | { readonly kind: 'api' };
 

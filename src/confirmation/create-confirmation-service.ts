@@ -1,18 +1,28 @@
 import type { ConfirmationId } from '../ids.ts';
 import { cancel } from './cancel.ts';
 import { claim } from './claim.ts';
+import type { ConfirmationRequest } from './confirmation-request.ts';
 import type { ConfirmationService } from './confirmation-service.ts';
-import { decide } from './decide.ts';
+import { createDecisionLanes } from './decision-lanes.ts';
 import type { DeliveryRecord } from './delivery-record.ts';
-import { explainRequest } from './explain-request.ts';
+import { explainRequest, type Moment } from './explain-request.ts';
 import type { Freezes } from './freeze.ts';
+import { readOnlyScope } from './gate-controls.ts';
 import type { ConfirmationLedger } from './ledger.ts';
 import { recordOutcome } from './outcome.ts';
-import { refusedRevocation, refusedSettlement, refusedVote } from './refused-acts.ts';
+import {
+  refusedCancellation,
+  refusedClaim,
+  refusedOutcome,
+  refusedRevocation,
+  refusedSettlement,
+  refusedVote,
+} from './refused-acts.ts';
 import type { RefusalRecorder, RefusedAttempt } from './refused-attempt.ts';
 import type { RerunPorts } from './rerun.ts';
 import { revoke } from './revoke.ts';
 import { settle } from './settle.ts';
+import type { ToolFacts } from './tool-facts.ts';
 import type { ConfirmationWaiter } from './waiter.ts';
 
 /**
@@ -34,6 +44,7 @@ export function createConfirmationService(
     if (refused !== null) await ports.refusals.record(refused);
     return outcome;
   };
+  const decide = createDecisionLanes(ports);
   return {
     get: (id) => ports.ledger.find(id),
     findByIdempotencyKey: (apiKeyId, key) => ports.ledger.findByIdempotencyKey(apiKeyId, key),
@@ -41,26 +52,51 @@ export function createConfirmationService(
       const request = await ports.ledger.find(id);
       if (request === null) return null;
       const frozen = await ports.ledger.explanationOf(id);
-      const freezes = await ports.freezes.active();
-      return explainRequest({ request, frozen, people: ports.people, freezes });
+      const moment = await momentOf(request, ports);
+      return explainRequest({ request, frozen, people: ports.people, moment });
     },
     deliveriesOf: ports.deliveriesOf,
     list: (filter) => ports.ledger.list(filter),
     wait: (input) => ports.waiter.wait(input),
     async decide(input) {
-      const outcome = await decide(input, ports);
+      const outcome = await decide(input);
       return keep(outcome, refusedVote(input, outcome, ports.people));
     },
     async revoke(input) {
       const outcome = await revoke(input, ports);
       return keep(outcome, refusedRevocation(input, outcome, ports.people));
     },
-    cancel: (input) => cancel(input, ports),
-    claim: (input) => claim(input, ports),
-    recordOutcome: (input) => recordOutcome(input, ports),
+    async cancel(input) {
+      const outcome = await cancel(input, ports);
+      return keep(outcome, refusedCancellation(input, outcome));
+    },
+    async claim(input) {
+      const outcome = await claim(input, ports);
+      return keep(outcome, refusedClaim(input, outcome));
+    },
+    async recordOutcome(input) {
+      const outcome = await recordOutcome(input, ports);
+      return keep(outcome, refusedOutcome(input, outcome));
+    },
     async settle(input) {
       const outcome = await settle(input, ports);
       return keep(outcome, refusedSettlement(input, outcome, ports.people));
     },
+  };
+}
+
+async function momentOf(
+  { id, tool }: ConfirmationRequest,
+  ports: {
+    readonly ledger: Pick<ConfirmationLedger, 'switchedCallOf' | 'controls'>;
+    readonly freezes: Pick<Freezes, 'active'>;
+    readonly toolFacts: ToolFacts;
+  },
+): Promise<Moment> {
+  const call = await ports.ledger.switchedCallOf(id);
+  return {
+    freezes: await ports.freezes.active(),
+    readOnly: call && readOnlyScope(call, await ports.ledger.controls()),
+    toolVersion: ports.toolFacts.versionOf(tool),
   };
 }

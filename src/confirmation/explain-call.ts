@@ -55,6 +55,6 @@ export function explainCall(input: {
     },
     frozen: freezeExplanation({ policy, trials, flagged, people }),
     people,
-    freezes: null,
+    moment: null,
   });
 }

@@ -18,10 +18,10 @@ export function explainRequest(input: {
   /** Null for a request from before this was kept. */
   readonly frozen: FrozenExplanation | null;
   readonly people: PersonDirectory;
-  /** Those that have not ended; null for a call that is only thought of. */
-  readonly freezes: readonly Freeze[] | null;
+  /** How things stand now; null for a call that is only thought of. */
+  readonly moment: Moment | null;
 }): Explanation {
-  const { request, frozen, freezes } = input;
+  const { request, frozen, moment } = input;
   return {
     call: {
       tool: request.tool,
@@ -36,8 +36,17 @@ export function explainRequest(input: {
     rule: request.policy,
     people: explainedPeople(input),
     quorum: explainedQuorum(request),
-    now: freezes && explainedNow(request, freezes),
+    now: moment && explainedNow(request, moment),
   };
+}
+
+/** What may keep a stored request's call from running at this moment. */
+export interface Moment {
+  /** Those that have not ended. */
+  readonly freezes: readonly Freeze[];
+  readonly readOnly: ExplainedNow['readOnly'];
+  /** The version of its tool by now, as `ToolFacts.versionOf` says it. */
+  readonly toolVersion: string | null | undefined;
 }
 
 /** A stored request, or one that has only been thought of. */
@@ -56,14 +65,16 @@ export type ExplainableRequest = Pick<
   | 'delegatedSeats'
 > & {
   readonly requester: PersonRef | null;
+  readonly toolVersion?: string | null;
   readonly execution?: Execution;
 };
 
-function explainedNow(request: ExplainableRequest, active: readonly Freeze[]): ExplainedNow {
+function explainedNow(request: ExplainableRequest, { freezes, readOnly, toolVersion }: Moment): ExplainedNow {
   const { execution } = request;
-  const isUnused = request.status === 'approved' && execution?.status === 'unclaimed';
+  const isOpen =
+    request.status === 'pending' || (request.status === 'approved' && execution?.status === 'unclaimed');
   return {
-    freezes: active
+    freezes: freezes
       .filter(({ tools }) => compileGlobs(tools)(request.tool))
       .map(({ id, tools, reason, startedAt, startedBy }) => ({
         id,
@@ -71,8 +82,10 @@ function explainedNow(request: ExplainableRequest, active: readonly Freeze[]): E
         reason,
         startedAt: startedAt.toISOString(),
         startedBy: refOf(startedBy),
-        holdsRequest: request.status === 'pending' || isUnused,
+        holdsRequest: isOpen,
       })),
+    readOnly: isOpen ? readOnly : null,
+    toolChanged: isOpen && toolVersion !== request.toolVersion,
     coolingOffUntil:
       execution?.status === 'unclaimed' && execution.coolingOff
         ? execution.executableFrom.toISOString()

@@ -33,9 +33,11 @@ export function explanationLines(explanation: Omit<Explanation, 'rule'>, locale:
 
 function linesOfNow(now: Explanation['now'], texts: ExplanationTexts): readonly string[] {
   if (now === null) return [];
-  const { freezes, coolingOffUntil } = now;
+  const { freezes, readOnly, toolChanged, coolingOffUntil } = now;
   return [
     ...freezes.map((freeze) => texts.heldByFreeze(freeze, named(freeze.startedBy))),
+    ...(readOnly === null ? [] : [texts.readOnly[readOnly]]),
+    ...(toolChanged ? [texts.toolChanged] : []),
     ...(coolingOffUntil === null ? [] : [texts.coolingOff(coolingOffUntil)]),
   ];
 }

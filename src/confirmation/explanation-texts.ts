@@ -32,6 +32,8 @@ export interface ExplanationTexts {
   readonly quorum: (given: number, needed: number, by: string | null) => string;
   readonly missing: (count: number) => string;
   readonly heldByFreeze: (freeze: ExplainedFreeze, by: string) => string;
+  readonly readOnly: Readonly<Record<'organization' | 'connector', string>>;
+  readonly toolChanged: string;
   readonly coolingOff: (until: string) => string;
   readonly revision: (revision: string) => string;
   readonly list: (items: readonly string[]) => string;
@@ -81,6 +83,11 @@ export const EXPLANATION_TEXTS: Readonly<Record<Locale, ExplanationTexts>> = {
     missing: (count) => `还需 ${count} 人`,
     heldByFreeze: ({ tools, reason, startedAt, holdsRequest }, by) =>
       `${holdsRequest ? '已冻结，暂不执行' : '此工具已冻结（这份请求已结束，不受影响）'}：${by} 自 ${startedAt} 冻结 ${tools.join('、')}，原因：“${reason}”`,
+    readOnly: {
+      organization: '整个组织的写入已关闭：现在领取执行权会使批准作废',
+      connector: '此连接器的写入已关闭：现在领取执行权会使批准作废',
+    },
+    toolChanged: '工具的定义在提出请求后已变更：这份请求不会执行，请重新提出',
     coolingOff: (until) => `冷静期至 ${until}：在此之前不会执行，审批人可以撤回批准`,
     revision: (revision) => `配置版本：${revision}`,
     list: (items) => items.join('、'),
@@ -130,6 +137,11 @@ export const EXPLANATION_TEXTS: Readonly<Record<Locale, ExplanationTexts>> = {
     missing: (count) => `${count} more needed`,
     heldByFreeze: ({ tools, reason, startedAt, holdsRequest }, by) =>
       `${holdsRequest ? 'Frozen, so it does not run' : 'The tool is frozen (this request is over, and not touched)'}: ${by} froze ${tools.join(', ')} at ${startedAt}: “${reason}”`,
+    readOnly: {
+      organization: 'Writing is switched off for the organization: a claim now revokes the grant',
+      connector: 'Writing is switched off for the connector: a claim now revokes the grant',
+    },
+    toolChanged: 'The tool is another one than was asked about: this request will not run, ask again',
     coolingOff: (until) =>
       `Cooling off until ${until}: it does not run before then, and an approver may revoke the approval`,
     revision: (revision) => `Configuration: ${revision}`,

@@ -33,6 +33,10 @@ export interface Explanation {
 export interface ExplainedNow {
   /** Every freeze that covers the tool and has not ended, the oldest first. */
   readonly freezes: readonly ExplainedFreeze[];
+  /** Which switch keeps an open request's call from writing, the wider one where both do; else null. */
+  readonly readOnly: 'organization' | 'connector' | null;
+  /** Of an open request: the tool is another one by now, so that a claim would only revoke the grant. */
+  readonly toolChanged: boolean;
   /** ISO time until when an approved call waits for somebody to revoke it; null where no cool-off runs. */
   readonly coolingOffUntil: string | null;
 }

@@ -7,8 +7,12 @@ export class FactReads {
   readonly #names = new Set<string>();
 
   add(name: string): void {
-    if (this.#names.size < MOST_READS && name.length <= LONGEST_NAME)
-      this.#names.add(name.replaceAll(/\[\d+\]/g, '[]'));
+    if (this.takes(name)) this.#names.add(name.replaceAll(/\[\d+\]/g, '[]'));
+  }
+
+  /** To be asked before a name is worked out from `text`: a key of the agent's own making can be of any length. */
+  takes(text: string): boolean {
+    return this.#names.size < MOST_READS && text.length <= LONGEST_NAME;
   }
 
   /** Without those on the way to others: `args.payee.account` says that `args.payee` was read as well. */

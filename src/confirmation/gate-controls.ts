@@ -9,12 +9,28 @@ export interface GateControls {
   readonly frozenTools: readonly string[];
 }
 
+/** What the switches have to know of a call beside its tool. */
+export interface SwitchedCall {
+  readonly writes: boolean;
+  /** Null: a tool that no connector has. */
+  readonly connector: string | null;
+}
+
 /** What keeps this tool from running now; null where nothing does. Read-only is named before a freeze. */
 export function stoppedBy(
-  call: { readonly tool: string; readonly writes: boolean; readonly connector: string | null },
+  call: SwitchedCall & { readonly tool: string },
   controls: GateControls,
 ): 'frozen' | 'read_only' | null {
-  const connectorReadOnly = call.connector !== null && controls.readOnlyConnectors.includes(call.connector);
-  if (call.writes && (controls.readOnlyOrganization || connectorReadOnly)) return 'read_only';
+  if (readOnlyScope(call, controls) !== null) return 'read_only';
   return compileGlobs(controls.frozenTools)(call.tool) ? 'frozen' : null;
+}
+
+/** Which switch keeps this call from writing, the wider one where both do; null where none does. */
+export function readOnlyScope(
+  { writes, connector }: SwitchedCall,
+  controls: GateControls,
+): 'organization' | 'connector' | null {
+  if (!writes) return null;
+  if (controls.readOnlyOrganization) return 'organization';
+  return connector !== null && controls.readOnlyConnectors.includes(connector) ? 'connector' : null;
 }

@@ -1,9 +1,11 @@
 import type { Logger } from 'pino';
 import { boundedCall } from '../channel/bounded-call.ts';
 import type { Notice } from '../channel/card.ts';
+import { CARD_WORDS } from '../channel/card-words.ts';
 import type { Channel } from '../channel/channel.ts';
 import { cutText } from '../channel/cut-text.ts';
 import { type CallbackReply, isSettleAction, type TapEvent } from '../channel/inbound-event.ts';
+import { visibleText } from '../channel/visible-text.ts';
 import type { Clock } from '../clock.ts';
 import type { Locale } from '../locale.ts';
 import type { Verdict } from '../verdict.ts';
@@ -103,7 +105,8 @@ async function answerTap(
   // A card that was written to somebody else; the directory has just said who tapped.
   if (match.delivery.person !== null && match.delivery.person !== voter.person.id)
     return refuse(mismatchRefusal('other_recipient'), voter);
-  const tapped = { channel, event, match, person: voter.person };
+  const dialogToken = event.reason === undefined ? event.token : null;
+  const tapped = { channel, event, match, person: voter.person, dialogToken };
   if (event.action === 'revoke') return revokeTapped(ports, tapped);
   if (isSettleAction(event.action)) {
     return settleTapped(ports, {
@@ -124,6 +127,8 @@ interface Tapped {
   readonly event: TapEvent;
   readonly match: Extract<TapMatch, { kind: 'matched' }>;
   readonly person: RosterPerson;
+  /** Of a dialog that can follow; null where words were asked for already, so that none were given. */
+  readonly dialogToken: string | null;
 }
 
 /** Never held up by a question: what is to be stopped is stopped by one tap. */
@@ -144,7 +149,7 @@ async function revokeTapped(
 async function vote(
   ports: TapHandlerPorts,
   verdict: Verdict,
-  { channel, event, match, person }: Tapped,
+  { channel, event, match, person, dialogToken }: Tapped,
 ): Promise<CallbackReply> {
   const { delivery, seen } = match;
   const outcome = await ports.confirmations.decide({
@@ -154,24 +159,22 @@ async function vote(
     reason: wordsOf(event),
     // The card that was tapped is this request's own, and a request's arguments never change.
     argsDigest: null,
-    surface: { kind: 'channel', id: channel.id, seen },
+    surface: { kind: 'channel', id: channel.id, seen, canAsk: dialogToken !== null },
   });
   if (outcome.kind !== 'reason-required') return told(noticeOf(outcome, verdict, ports.timeZone));
-  if (event.reason !== undefined || event.token === null) {
-    return { kind: 'reason-missing', notice: NOTICES.reasonMissing };
-  }
+  if (dialogToken === null) return { kind: 'reason-missing', notice: NOTICES.reasonMissing };
   return {
     kind: 'ask-reason',
     action: verdict,
     confirmation: delivery.confirmationId,
-    token: event.token,
+    token: dialogToken,
     ...REASON_DIALOG[verdict],
     recap: recapOf(outcome.request, ports.mask),
     failure: NOTICES.reasonNotAsked,
   };
 }
 
-/** What decides, and the code by which two people see that they mean the same request. */
+/** What decides, the tool included, and the code by which two people see that they mean the same request. */
 const recapOf = (
   request: ConfirmationRequest,
   mask: ArgumentMask = MASK_BY_SHAPE,
@@ -187,6 +190,7 @@ function recapIn(request: ConfirmationRequest, locale: Locale, mask: ArgumentMas
   const decisive = lines.filter((line) => line.decisive);
   return [
     ...decisive.map(({ label, value }) => `${label}: ${value}`),
+    `${CARD_WORDS[locale].tool}: ${visibleText(request.tool).text}`,
     `${texts.facts.code}: ${request.verificationCode}`,
   ];
 }

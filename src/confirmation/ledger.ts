@@ -15,7 +15,7 @@ import type {
 } from './confirmation-request.ts';
 import type { ConfirmationFilter, ConfirmationPage } from './confirmation-service.ts';
 import type { FrozenExplanation } from './frozen-explanation.ts';
-import type { GateControls } from './gate-controls.ts';
+import type { GateControls, SwitchedCall } from './gate-controls.ts';
 import type { SeenCard } from './seen-card.ts';
 
 /** Where requests, votes and grants are kept. Times come from the database clock, never from this process. */
@@ -30,6 +30,8 @@ export interface ConfirmationLedger {
   /** How the rule of a request was found; null where there is no such request, or it is from before this was kept. */
   explanationOf(id: ConfirmationId): Promise<FrozenExplanation | null>;
   list(filter: ConfirmationFilter): Promise<ConfirmationPage>;
+  /** What the switches look at in a request's call; null where there is no such request. */
+  switchedCallOf(id: ConfirmationId): Promise<SwitchedCall | null>;
   /** How the switches stand at this moment, without holding them. Throws where that cannot be known. */
   controls(): Promise<GateControls>;
   /** Ids that time has overtaken, at most `limit` of each. */
@@ -65,6 +67,11 @@ export interface LedgerTransaction {
    */
   lock(id: ConfirmationId): Promise<LockedRequest | null>;
   /**
+   * The same for those of `ids` that nobody else holds at this moment; waits for none of them, so that a transaction may
+   * hold many and stand in nobody's way.
+   */
+  lockFree(ids: readonly ConfirmationId[]): Promise<readonly LockedRequest[]>;
+  /**
    * The open requests of an outside agent's call, those whose arguments were changed among them, locked like by
    * `lock`. Whoever else asks about the same call waits until this transaction ends. Before any other request is locked.
    */
@@ -72,10 +79,10 @@ export interface LedgerTransaction {
   /** Stores a pending request with its deliveries; null where this Idempotency-Key already has one. */
   insert(request: NewConfirmation): Promise<ConfirmationRequest | null>;
   /**
-   * Casts a vote, and with `decision` closes the request by it. The request as it is then; null, and nothing changed,
-   * unless pending and in time.
+   * Casts votes, each on another request, and closes a request whose vote comes with a `decision`. Gives back those
+   * that were cast, as they are then; the others, not pending or not in time any more, are as they were.
    */
-  castVote(vote: NewVote, decision: NewDecision | null): Promise<ConfirmationRequest | null>;
+  castVotes(votes: readonly CastVote[]): Promise<readonly ConfirmationRequest[]>;
   /**
    * Writes down which steps of a pending request were taken, and when the next one is due. Null, and nothing changed,
    * unless pending and in time.
@@ -174,6 +181,12 @@ export interface NewVote {
   readonly channel: string;
   readonly argsDigest: string;
   readonly seen: SeenCard | null;
+}
+
+/** A vote, and the decision that it leads to; null: the request stays open. */
+export interface CastVote {
+  readonly vote: NewVote;
+  readonly decision: NewDecision | null;
 }
 
 export interface TakenSteps {

@@ -1,17 +1,34 @@
 import { assertNever } from '../assert-never.ts';
+import type { AuditActor } from '../audit/audit-event.ts';
 import type { JsonObject } from '../json.ts';
-import { type ConfirmationRequest, surfaceName } from './confirmation-request.ts';
+import { auditActorOf } from './cancel.ts';
+import { type ConfirmationRequest, type Surface, surfaceName } from './confirmation-request.ts';
 import type {
+  Actor,
+  CancelInput,
+  CancelOutcome,
+  ClaimInput,
+  ClaimOutcome,
   DecideInput,
   DecideOutcome,
+  OutcomeInput,
+  OutcomeOutcome,
   RevokeInput,
   RevokeOutcome,
   SettleInput,
   SettleOutcome,
 } from './confirmation-service.ts';
 import { subjectOf } from './decision-event.ts';
+import { digestOf } from './digest.ts';
 import type { PersonDirectory } from './person-directory.ts';
-import { knownAs, type RefusedAttempt } from './refused-attempt.ts';
+import { knownAs, REFUSALS, type RefusableAct, type RefusedAttempt } from './refused-attempt.ts';
+
+/** What an outcome refuses; null for one that counts, for a repetition, and where no such request is. */
+interface Refusal {
+  readonly code: string;
+  readonly request: ConfirmationRequest;
+  readonly data?: JsonObject;
+}
 
 /** A vote that changed nothing, as an attempt for the record; null for one that counts, or that merely came twice. */
 export function refusedVote(
@@ -19,27 +36,21 @@ export function refusedVote(
   outcome: DecideOutcome,
   people: PersonDirectory,
 ): RefusedAttempt | null {
-  const refused = refusalOf(input, outcome);
-  if (refused === null) return null;
-  const { code, request, data } = refused;
-  const surface = surfaceName(input.surface);
-  return attempt(
-    { act: 'vote', code, surface, person: input.person, request, data: { verdict: input.verdict, ...data } },
-    people,
+  const refused = refusalOfVote(input, outcome);
+  return (
+    refused &&
+    byPerson('vote', input, { ...refused, data: { verdict: input.verdict, ...refused.data } }, people)
   );
 }
 
-function refusalOf(
-  input: DecideInput,
-  outcome: DecideOutcome,
-): { readonly code: string; readonly request: ConfirmationRequest; readonly data?: JsonObject } | null {
+function refusalOfVote(input: DecideInput, outcome: DecideOutcome): Refusal | null {
   switch (outcome.kind) {
     case 'recorded':
-    // The surface asks for it: the person has not said all yet.
-    case 'reason-required':
     // About no request; the surface knows what else the attempt said.
     case 'not-found':
       return null;
+    case 'reason-required':
+      return isStillAsked(input.surface) ? null : { code: 'reason_required', request: outcome.request };
     case 'repeated': {
       const { request } = outcome;
       const surface = surfaceName(input.surface);
@@ -48,11 +59,11 @@ function refusalOf(
       return earlier === surface ? null : { code: 'voted_elsewhere', request, data: { earlier } };
     }
     case 'already-decided':
-      return { code: 'already_decided', request: outcome.request, data: { status: outcome.request.status } };
+      return alreadyDecided(outcome.request);
     case 'expired':
       return { code: 'expired', request: outcome.request };
     case 'refused':
-      return { code: outcome.code, request: outcome.request };
+      return outcome;
     default:
       return assertNever(outcome);
   }
@@ -64,10 +75,7 @@ export function refusedRevocation(
   outcome: RevokeOutcome,
   people: PersonDirectory,
 ): RefusedAttempt | null {
-  if (outcome.kind !== 'refused') return null;
-  const { code, request } = outcome;
-  const surface = surfaceName(input.surface);
-  return attempt({ act: 'revoke', code, surface, person: input.person, request, data: {} }, people);
+  return outcome.kind === 'refused' ? byPerson('revoke', input, outcome, people) : null;
 }
 
 /** A settlement that was refused; null for every other outcome. */
@@ -76,30 +84,82 @@ export function refusedSettlement(
   outcome: SettleOutcome,
   people: PersonDirectory,
 ): RefusedAttempt | null {
-  if (outcome.kind !== 'refused') return null;
-  const { code, request } = outcome;
-  const surface = surfaceName(input.surface);
-  return attempt({ act: 'settle', code, surface, person: input.person, request, data: {} }, people);
+  switch (outcome.kind) {
+    case 'refused':
+      return byPerson('settle', input, outcome, people);
+    case 'detail-required': {
+      if (isStillAsked(input.surface)) return null;
+      return byPerson('settle', input, { code: 'reason_required', request: outcome.request }, people);
+    }
+    // What was asked and came to nothing is on the record of both requests.
+    case 'undeliverable':
+    case 'settled':
+    case 'not-found':
+      return null;
+    default:
+      return assertNever(outcome);
+  }
 }
 
-function attempt(
-  tried: Pick<RefusedAttempt, 'act' | 'code' | 'surface'> & {
-    readonly person: string;
-    readonly request: ConfirmationRequest;
-    readonly data: JsonObject;
-  },
+/** A withdrawal that came too late. Our own runs and sweeps withdraw to tidy up, and try nothing by it. */
+export function refusedCancellation(input: CancelInput, outcome: CancelOutcome): RefusedAttempt | null {
+  const isOurs = input.actor.type === 'run' || input.actor.type === 'system';
+  return outcome.kind === 'already-decided' && !isOurs
+    ? byActor('cancel', input.actor, alreadyDecided(outcome.request))
+    : null;
+}
+
+/** A claim that was refused. Our own run, which asks how long a cool-off takes, attempts nothing by that. */
+export function refusedClaim(input: ClaimInput, outcome: ClaimOutcome): RefusedAttempt | null {
+  if (outcome.kind !== 'refused') return null;
+  const { code, request, detail } = outcome;
+  if (code === 'not_yet_executable' && input.actor.type === 'run') return null;
+  const argsDigest = digestOf({ ...request, args: input.args });
+  return byActor('claim', input.actor, { code, request, data: { detail, argsDigest } });
+}
+
+/** An outcome that is not taken: of a grant that was not claimed, of somebody else's, or another one than before. */
+export function refusedOutcome(input: OutcomeInput, outcome: OutcomeOutcome): RefusedAttempt | null {
+  if (outcome.kind !== 'refused') return null;
+  return byActor('outcome', input.actor, { ...outcome, data: { status: input.status } });
+}
+
+const alreadyDecided = (request: ConfirmationRequest): Refusal => ({
+  code: 'already_decided',
+  request,
+  data: { status: request.status },
+});
+
+/** Nothing was refused yet: the person is asked for what is missing. */
+const isStillAsked = (surface: Surface): boolean => surface.kind === 'channel' && surface.canAsk === true;
+
+const byPerson = (
+  act: 'vote' | 'revoke' | 'settle',
+  { person, surface }: { readonly person: string; readonly surface: Surface },
+  refusal: Refusal,
   people: PersonDirectory,
+): RefusedAttempt =>
+  attempt(
+    { type: 'person', id: person, name: people.byId(person)?.name ?? person },
+    { act, surface: surfaceName(surface) },
+    { ...refusal, data: { person, ...refusal.data } },
+  );
+
+const byActor = (act: 'cancel' | 'claim' | 'outcome', actor: Actor, refusal: Refusal): RefusedAttempt =>
+  attempt(auditActorOf(actor), { act, surface: actor.type === 'run' ? 'run' : 'api' }, refusal);
+
+function attempt(
+  actor: AuditActor,
+  { act, surface }: { readonly act: RefusableAct; readonly surface: string },
+  { code, request, data }: Refusal,
 ): RefusedAttempt {
-  const { act, code, surface, person, request, data } = tried;
-  const actor = { type: 'person', id: person, name: people.byId(person)?.name ?? person } as const;
-  const common = { code, person, channel: surface, argsDigest: request.argsDigest };
+  const { kind, data: which } = REFUSALS[act];
   return {
     event: {
-      ...(act === 'vote'
-        ? { kind: 'vote.refused', data: { ...common, ...data } }
-        : { kind: 'grant.refused', data: { ...common, detail: act } }),
+      kind,
       ...subjectOf(request),
       actor,
+      data: { code, channel: surface, argsDigest: request.argsDigest, ...which, ...data },
     },
     act,
     code,

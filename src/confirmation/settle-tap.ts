@@ -1,6 +1,6 @@
 import type { Notice } from '../channel/card.ts';
 import type { Channel } from '../channel/channel.ts';
-import type { CallbackReply, TapEvent } from '../channel/inbound-event.ts';
+import type { CallbackReply } from '../channel/inbound-event.ts';
 import type { ConfirmationId } from '../ids.ts';
 import type { Locale } from '../locale.ts';
 import type { ConfirmationRequest } from './confirmation-request.ts';
@@ -18,34 +18,33 @@ export async function settleTapped(
   ports: { readonly confirmations: Pick<ConfirmationService, 'settle'>; readonly timeZone: string },
   tapped: {
     readonly channel: Channel;
-    readonly event: TapEvent;
     readonly id: ConfirmationId;
     readonly person: RosterPerson;
     readonly status: Settlement;
     /** What they typed; null where nothing was asked yet, or nothing was typed. */
     readonly detail: string | null;
+    /** Of a dialog that can follow; null where words were asked for already. */
+    readonly dialogToken: string | null;
     readonly recapOf: (request: ConfirmationRequest) => Readonly<Record<Locale, readonly string[]>>;
   },
 ): Promise<CallbackReply> {
-  const { event, id, person, status, detail, recapOf } = tapped;
+  const { id, person, status, detail, dialogToken, recapOf } = tapped;
   const outcome = await ports.confirmations.settle({
     id,
     person: person.id,
     status,
     detail,
-    surface: { kind: 'channel', id: tapped.channel.id },
+    surface: { kind: 'channel', id: tapped.channel.id, canAsk: dialogToken !== null },
   });
   if (outcome.kind !== 'detail-required') {
     return told(settleNoticeOf(outcome, { status, person: person.id, timeZone: ports.timeZone }));
   }
-  if (event.reason !== undefined || event.token === null) {
-    return { kind: 'reason-missing', notice: SETTLE_REFUSALS.detail_missing };
-  }
+  if (dialogToken === null) return { kind: 'reason-missing', notice: SETTLE_REFUSALS.detail_missing };
   return {
     kind: 'ask-reason',
     action: status,
     confirmation: id,
-    token: event.token,
+    token: dialogToken,
     ...SETTLE_DIALOG[status],
     recap: recapOf(outcome.request),
     failure: NOTICES.reasonNotAsked,

@@ -38,6 +38,13 @@ export function createConfirmationLedger(input: {
       return row ? { id: row.id as ConfirmationId, bodyDigest: row.bodyDigest ?? '' } : null;
     },
     explanationOf: (id) => readExplanation(connection, id),
+    async switchedCallOf(id) {
+      const [row] = await connection
+        .select({ writes: confirmations.toolWrites, connector: confirmations.connector })
+        .from(confirmations)
+        .where(eq(confirmations.id, id));
+      return row ?? null;
+    },
     list: (filter) => readPage(connection, filter),
     controls: () => readControls(connection, { share: false }),
     async due(limit) {

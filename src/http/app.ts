@@ -80,6 +80,7 @@ function registerRoutes(app: HttpApp, options: AppOptions): void {
       readOnlyRoutes(v1, { ...ports, connectors: new Set(config.connectors.map(({ id }) => id)) });
       freezeRoutes(v1, {
         freezes: options.freezes,
+        refusals: options.refusals,
         matchesTools: createToolNameCheck(config),
         rolesOf: (person) => config.people.find(({ id, active }) => active && id === person)?.roles ?? [],
       });

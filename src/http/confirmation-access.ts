@@ -4,7 +4,7 @@ import type { Actor, ConfirmationService } from '../confirmation/confirmation-se
 import { type Freezes, freezeOf } from '../confirmation/freeze.ts';
 import { parseConfirmationId } from '../ids.ts';
 import { principalOf } from './authentication.ts';
-import { audienceOf, confirmationJson } from './confirmation-json.ts';
+import { type Audience, audienceOf, confirmationJson } from './confirmation-json.ts';
 import { notFound } from './outcome-errors.ts';
 import type { Principal } from './principal.ts';
 import type { ConfirmationJson } from './schemas/confirmation-schema.ts';
@@ -14,6 +14,11 @@ import type { Visibility } from './visibility.ts';
 export interface ConfirmationAccess {
   /** Throws `not_found` for an id that is none, that nobody has, or that this key may not see: all three look alike. */
   find(request: FastifyRequest, id: string): Promise<ConfirmationRequest>;
+  /**
+   * For whom an error about this request is written; null where the caller may not see it, and learns from the answer
+   * no more than that it may not.
+   */
+  audienceOf(request: FastifyRequest, confirmation: ConfirmationRequest): Promise<Audience | null>;
   /** The confirmation as the caller of `request` may see it. */
   show(request: FastifyRequest, confirmation: ConfirmationRequest): Promise<ConfirmationJson>;
   showAll(
@@ -52,6 +57,10 @@ export function createConfirmationAccess({
         throw notFound('confirmation');
       }
       return found;
+    },
+    async audienceOf(request, confirmation) {
+      const principal = principalOf(request);
+      return (await visibility.ofConfirmation(principal, confirmation)) ? audienceOf(principal) : null;
     },
     async show(request, confirmation) {
       const [shown] = await showAll(request, [confirmation]);

@@ -58,15 +58,21 @@ export function confirmationJson({
     executeBy: request.status === 'approved' ? request.execution.executeBy.toISOString() : null,
     execution: executionJson(request, audience),
     frozen,
-    deliveries: deliveries.map(({ channel, person, state, messageIds, at, error }) => ({
-      channel,
-      ...(audience === 'people' ? { person: person && personJson(person) } : {}),
-      state,
-      messageIds: [...messageIds],
-      at: at.toISOString(),
-      error,
-    })),
+    deliveries: deliveries.map((delivery) => deliveryJson(delivery, audience)),
   };
+}
+
+/** Of a direct message an agent learns whether it was sent, but nothing by which a platform could name its reader. */
+function deliveryJson(
+  { channel, person, state, messageIds, at, error }: DeliveryRecord,
+  audience: Audience,
+): ConfirmationJson['deliveries'][number] {
+  const shared = { channel, state, at: at.toISOString() };
+  if (audience === 'people')
+    return { ...shared, person: person && personJson(person), messageIds: [...messageIds], error };
+  return person === null
+    ? { ...shared, messageIds: [...messageIds], error }
+    : { ...shared, messageIds: [], error: null };
 }
 
 export function decisionJson({ decision }: ClosedConfirmationRequest, audience: Audience): DecisionJson {

@@ -5,6 +5,7 @@ import {
   type ConditionFacts,
   compileCondition,
 } from '../../src/confirmation/condition.ts';
+import { FactReads } from '../../src/confirmation/fact-reads.ts';
 import type { JsonObject } from '../../src/json.ts';
 
 const facts = (args: JsonObject, more: Partial<ConditionFacts> = {}): ConditionFacts => ({
@@ -76,6 +77,11 @@ describe('a condition', () => {
     ['cel.bind(x, 1, x == 1)', 'There is no function bind in conditions.', 1],
     ['boundedMatches(tool, "x")', 'There is no function boundedMatches in conditions.', 1],
     ['tool.matches(args.pattern)', 'The pattern of matches has to be one text in quotes.', 1],
+    [
+      '[b"ab"].map(x, x + x).exists(x, x == x)',
+      'There are no bytes in conditions; leave the b before the quotes out.',
+      2,
+    ],
     ['"abc".all(c, true)', 'A loop needs a list or a map.', 1],
     ['('.repeat(200), 'Exceeded maxDepth (32).', 33],
     ['decimal("1").constructor == 1', 'No such key: constructor.', 14],
@@ -217,9 +223,9 @@ describe('money', () => {
 describe('hostile arguments', () => {
   const timed = (text: string, args: JsonObject) => {
     const condition = compiled(text);
-    condition.evaluate(facts(args));
+    condition.evaluate(facts(args), new FactReads());
     const start = performance.now();
-    const value = condition.evaluate(facts(args));
+    const value = condition.evaluate(facts(args), new FactReads());
     return { value, elapsedMs: performance.now() - start };
   };
   // A few times what is promised, because the machine may be busy with other tests.
@@ -255,6 +261,13 @@ describe('hostile arguments', () => {
     expect(timed(text, args as JsonObject).elapsedMs).toBeLessThan(PATIENCE_MS);
   });
 
+  it('cannot make a name that nobody reads cost anything, however often it is looked up', () => {
+    const [{ when } = { when: '' }] = HOSTILE_CALLS.filter(({ name }) => name.includes('long key'));
+    const { value, elapsedMs } = timed(when, { m: { ['k'.repeat(5_000_000)]: 1 } });
+    expect(value).toMatchObject({ kind: 'failed' });
+    expect(elapsedMs).toBeLessThan(PATIENCE_MS);
+  });
+
   it.each(HOSTILE_CALLS)('$name ends within milliseconds', ({ when, args }) => {
     const times = Array.from({ length: 5 }, () => timed(when, args).elapsedMs);
     expect(Math.min(...times)).toBeLessThan(PATIENCE_MS);
@@ -269,6 +282,21 @@ describe('hostile arguments', () => {
     const condition = compiled('args.l.all(a, a < 5.0)');
     expect(condition.evaluate(facts({ l }))).toMatchObject({ kind: 'failed' });
     expect(condition.evaluate(facts({ l: [1, 2] }))).toEqual({ kind: 'value', value: true });
+  });
+
+  const thrice = (text: string) => [text, text, text].join(' || ');
+  const many = Array.from({ length: 150 }, () => 'a');
+  it.each([
+    ['loops over what is no list', `args.l.exists(x, ${thrice('x.exists(z, z == 1)')})`, many],
+    // Bound once: what is no key of the list is spelled out in each failure.
+    ['keys that are trees', `[args.m].exists(x, args.l.exists(i, [1][x] == 1))`, many.slice(0, 100)],
+    ['failures far down in a long text', `${' '.repeat(3_000)}args.l.exists(x, x > 1)`, many],
+  ])('cannot have %s fail for nothing: failures are paid for like everything else', (_what, text, l) => {
+    // Whatever they cost, the rest would say yes.
+    const m = Array.from({ length: 900 }, () => 'a key that is a list of many');
+    expect(compiled(`(${text}) || true`).evaluate(facts({ l, m }))).toMatchObject({
+      message: expect.stringContaining('is too large for the condition'),
+    });
   });
 
   it('reach no prototype by any name', () => {

@@ -249,12 +249,35 @@ describe.each(DATABASES)('explain, on $name', ({ open }) => {
             holdsRequest: true,
           },
         ],
-        coolingOffUntil: null,
+        ...NOTHING_ELSE,
       });
       await serviceOf(config).cancel({ id, actor: { type: 'system' }, reason: null });
       expect((await now())?.freezes).toMatchObject([{ id: all.id, holdsRequest: false }]);
       for (const freeze of [all, other]) await end(freeze.id);
-      expect(await now()).toEqual({ freezes: [], coolingOffUntil: null });
+      expect(await now()).toEqual({ freezes: [], ...NOTHING_ELSE });
+    });
+
+    it('says that writing is switched off, and that the tool is another one, while that would revoke the grant', async () => {
+      core.policy = POLICY;
+      const metadata = { connector: 'bank', writes: true };
+      const id = await core.pending({ amount: '1' }, { metadata });
+      const reading = await core.pending({ amount: '2' }, { metadata: { ...metadata, writes: false } });
+      const now = async (of = id) => (await core.service.explain(of))?.now;
+      const switchTo = (organization: boolean, connectors: readonly string[]) =>
+        database.connection.execute(
+          sql`update gate_controls set read_only_organization = ${organization},
+              read_only_connectors = ${connectors.length === 0 ? sql`'{}'` : sql`array['bank']`}`,
+        );
+      await switchTo(false, ['bank']);
+      expect([(await now())?.readOnly, (await now(reading))?.readOnly]).toEqual(['connector', null]);
+      await switchTo(true, ['bank']);
+      expect((await now())?.readOnly).toBe('organization');
+      core.versions.set('bank__transfer', 'sha256:other');
+      expect(await now()).toMatchObject({ readOnly: 'organization', toolChanged: true });
+      await core.service.cancel({ id, actor: { type: 'system' }, reason: null });
+      expect(await now()).toMatchObject({ readOnly: null, toolChanged: false });
+      core.versions.clear();
+      await switchTo(false, []);
     });
 
     it('says until when an approval cools off', async () => {
@@ -266,7 +289,9 @@ describe.each(DATABASES)('explain, on $name', ({ open }) => {
       });
       const request = await core.service.get(id);
       const until = executableFromOf(request)?.toISOString();
-      expect((await core.service.explain(id))?.now).toEqual({ freezes: [], coolingOffUntil: until });
+      expect((await core.service.explain(id))?.now).toEqual({
+        ...{ freezes: [], ...NOTHING_ELSE, coolingOffUntil: until },
+      });
       const freeze = await core.freezes.start({ tools: ['*'], reason: 'stop', by: li });
       expect((await core.service.explain(id))?.now).toMatchObject({
         freezes: [{ id: freeze.id, holdsRequest: true }],
@@ -281,13 +306,17 @@ describe.each(DATABASES)('explain, on $name', ({ open }) => {
     });
 
     it.each([
-      ['zh-CN', '已冻结，暂不执行：李 (li) 自 ', '冷静期至 2026-11-30T10:00:00.000Z'],
+      [
+        'zh-CN',
+        ['已冻结，暂不执行：李 (li) 自 ', '冷静期至 2026-11-30T10:00:00.000Z'],
+        ['此连接器的写入已关闭', '工具的定义在提出请求后已变更'],
+      ],
       [
         'en-US',
-        'Frozen, so it does not run: 李 (li) froze bank__* at ',
-        'Cooling off until 2026-11-30T10:00',
+        ['Frozen, so it does not run: 李 (li) froze bank__* at ', 'Cooling off until 2026-11-30T10:00'],
+        ['Writing is switched off for the connector', 'The tool is another one than was asked about'],
       ],
-    ] as const)('reads so in %s', async (locale, frozen, cooling) => {
+    ] as const)('reads so in %s', async (locale, waiting, revoking) => {
       const lines = explanationLines(
         {
           ...explainCall({ config, ...questionOf(ARGS) }),
@@ -298,12 +327,13 @@ describe.each(DATABASES)('explain, on $name', ({ open }) => {
                 startedAt: '2026-11-30T09:00:00.000Z',
               },
             ],
-            coolingOffUntil: '2026-11-30T10:00:00.000Z',
+            ...{ readOnly: 'connector', toolChanged: true, coolingOffUntil: '2026-11-30T10:00:00.000Z' },
           },
         },
         locale,
       );
-      for (const words of [frozen, cooling]) expect(lines).toContainEqual(expect.stringContaining(words));
+      for (const words of [...waiting, ...revoking])
+        expect(lines).toContainEqual(expect.stringContaining(words));
     });
   });
 
@@ -338,7 +368,7 @@ describe.each(DATABASES)('explain, on $name', ({ open }) => {
       now: null,
     });
     expect(seated(tried)).toEqual(seated(stored));
-    expect([tried.now, stored?.now]).toEqual([null, { freezes: [], coolingOffUntil: null }]);
+    expect([tried.now, stored?.now]).toEqual([null, { freezes: [], ...NOTHING_ELSE }]);
   });
 
   it.each(LOCALES)('reads as lines in %s', async (locale) => {
@@ -359,6 +389,8 @@ describe.each(DATABASES)('explain, on $name', ({ open }) => {
     expect(allowed.trials?.at(-1)).toMatchObject({ policy: 'default', outcome: 'not_flagged' });
   });
 });
+
+const NOTHING_ELSE = { readOnly: null, toolChanged: false, coolingOffUntil: null } as const;
 
 const questionOf = (args: JsonObject, metadata: JsonObject = { urgent: true }) => ({
   question: {

@@ -12,7 +12,7 @@ import { createRefusalStore } from '../../src/db/refusal-store.ts';
 import { rowsOf } from '../../src/db/rows-of.ts';
 import { deliveries } from '../../src/db/schema/deliveries.ts';
 import type { HttpApp } from '../../src/http/http-app.ts';
-import { type ConfirmationId, channelId } from '../../src/ids.ts';
+import { agentId, type ConfirmationId, channelId } from '../../src/ids.ts';
 import { feishuLike, slackLike } from '../channel/delivery-harness.ts';
 import { as, createNeighbours, startApp, UNKNOWN_ID } from '../http/http-fixture.ts';
 import { type Core, POLICY, person, startCore } from '../support/core.ts';
@@ -67,7 +67,7 @@ const roster = createRoster(
 interface Attempt {
   readonly what: string;
   readonly code: string;
-  readonly kind?: 'vote.refused' | 'callback.refused' | 'grant.refused';
+  readonly kind?: 'vote.refused' | 'callback.refused' | 'grant.refused' | 'cancellation.refused';
   /** The person or key whom the record has to name; null where nobody is known by the account. */
   readonly who: string | null;
   readonly policy?: Partial<typeof POLICY>;
@@ -99,6 +99,32 @@ const byKey =
 const mismatch = (what: string, code: string, change: Partial<TapEvent>): Attempt => ({
   ...{ what, code, kind: 'callback.refused', who: 'li.wei', chat: byTap('li', change) },
 });
+
+const ARGS = { amount: '68000.00', currency: 'CNY', payee: 'Acme' };
+const AGENT = { type: 'key', id: 'procurement', agent: agentId('procurement') } as const;
+const claiming = async (id: ConfirmationId, elsewhere: string) => {
+  await voting('li.wei', elsewhere)(id);
+  await core.service.claim({ id, actor: AGENT, args: ARGS });
+};
+const ending = (status: 'succeeded' | 'unknown') => async (id: ConfirmationId, elsewhere: string) => {
+  await claiming(id, elsewhere);
+  await core.service.recordOutcome({ id, actor: AGENT, status, detail: null });
+};
+/** Over the API alone: what agents, operators and requesters try beside voting. */
+const acting = (
+  path: 'cancel' | 'claim' | 'outcome',
+  who: string,
+  code: string,
+  more: { readonly body?: object; readonly prepare?: Attempt['prepare'] } = {},
+): Attempt => {
+  const body = more.body ?? { cancel: {}, claim: { args: ARGS }, outcome: { status: 'failed' } }[path];
+  return {
+    ...{ what: `${path} as ${who}`, code, who },
+    kind: path === 'cancel' ? 'cancellation.refused' : 'grant.refused',
+    ...(more.prepare && { prepare: more.prepare }),
+    api: () => ({ as: who, path, body }),
+  };
+};
 
 const ATTEMPTS: readonly Attempt[] = [
   {
@@ -209,6 +235,42 @@ const ATTEMPTS: readonly Attempt[] = [
     ...{ what: 'settling what is known', code: 'not_unknown', kind: 'grant.refused', who: 'li.wei' },
     api: () => ({ as: 'li.wei', path: 'settlement', body: { status: 'succeeded', detail: 'x' } }),
   },
+  {
+    ...{ what: 'a vote without the reason that was asked for', code: 'reason_required', who: 'li.wei' },
+    policy: { reason: 'always' },
+    ...{ chat: byTap('li', { reason: '' }), api: byKey('li.wei', { reason: ' ' }) },
+  },
+  {
+    ...{ what: 'settling without words', code: 'reason_required', kind: 'grant.refused', who: 'li.wei' },
+    prepare: ending('unknown'),
+    chat: byTap('li', { action: 'succeeded', reason: '' }),
+    api: () => ({ as: 'li.wei', path: 'settlement', body: { status: 'succeeded', detail: ' ' } }),
+  },
+  acting('cancel', 'wang.fang', 'forbidden'),
+  acting('cancel', 'sun.li', 'not_found'),
+  acting('cancel', 'audit', 'forbidden'),
+  acting('cancel', 'sales', 'not_found'),
+  acting('cancel', 'he.ping', 'inactive_person'),
+  acting('cancel', 'zhao.min', 'invalid_request', { body: { by: 'li.wei' } }),
+  acting('cancel', 'procurement', 'already_decided', {
+    prepare: (id, elsewhere) => voting('li.wei', elsewhere, 'reject')(id),
+  }),
+  acting('claim', 'procurement', 'not_approved'),
+  acting('claim', 'procurement', 'args_changed', {
+    body: { args: { ...ARGS, amount: '68000.01' } },
+    prepare: (id, elsewhere) => voting('li.wei', elsewhere)(id),
+  }),
+  acting('claim', 'procurement', 'already_claimed', { prepare: claiming }),
+  acting('claim', 'sales', 'not_found', {
+    prepare: (id, elsewhere) => voting('li.wei', elsewhere)(id),
+  }),
+  acting('claim', 'li.wei', 'forbidden', {
+    prepare: (id, elsewhere) => voting('li.wei', elsewhere)(id),
+  }),
+  acting('claim', 'procurement', 'invalid_arguments', { body: { args: { amount: '\u0000' } } }),
+  acting('outcome', 'procurement', 'not_claimed'),
+  acting('outcome', 'procurement', 'outcome_recorded', { prepare: ending('succeeded') }),
+  acting('outcome', 'sales', 'not_found', { prepare: claiming }),
 ];
 
 const surfacesOf = ({ chat, api }: Attempt): readonly SurfaceName[] => [
@@ -293,7 +355,7 @@ describe.each(DATABASES)('a refused attempt, on $name', ({ open }) => {
   async function make(attempt: Attempt, surface: SurfaceName, id: ConfirmationId): Promise<string[]> {
     if (surface !== 'API') {
       const reply = await tap(surface, id, attempt);
-      if (reply.kind !== 'notice') throw new Error(`It was answered with ${reply.kind}`);
+      if (reply.kind === 'ask-reason') throw new Error(`It was answered with ${reply.kind}`);
       return Object.values(reply.notice.text);
     }
     const digest = (await core.service.get(id))?.argsDigest ?? '';
@@ -430,6 +492,109 @@ describe.each(DATABASES)('a refused attempt, on $name', ({ open }) => {
       'grant.refused pay-slack',
       'vote.refused api',
     ]);
+  });
+
+  it('is none while the person is still asked for the reason', async () => {
+    const id = await pending({ reason: 'always' });
+    const tapped = { ...{ what: '', code: '', who: 'li.wei' }, chat: byTap('li') };
+    for (const chat of ['Slack', 'Feishu'] as const)
+      expect(await tap(chat, id, tapped)).toMatchObject({ kind: 'ask-reason' });
+    expect(await eventsOf(id)).toEqual([]);
+  });
+
+  it('at the switches, or at asking itself, is an event of no request, once an hour', async () => {
+    const ofNothing = (kind: string) =>
+      rowsOf<{ code: string; actor: string; detail: string | null }>(
+        database.connection,
+        sql`select data ->> 'code' as code, actor_id as actor, data ->> 'detail' as detail
+            from audit_events where confirmation_id is null and kind = ${kind} order by at, id`,
+      );
+    const asked = { tool: 'bank__transfer', args: {}, agent: 'procurement' };
+    const tries = [
+      ['wang.fang', 'POST', '/v1/freezes', { tools: ['*'], reason: 'x' }],
+      ['root', 'POST', '/v1/freezes', { tools: ['*'], reason: 'x' }],
+      ['wang.fang', 'DELETE', `/v1/freezes/${UNKNOWN_ID}`, undefined],
+      ['li.wei', 'DELETE', `/v1/freezes/${UNKNOWN_ID}`, undefined],
+      ['wang.fang', 'PUT', '/v1/read-only', { readOnly: false }],
+      ['procurement', 'PUT', '/v1/read-only', { readOnly: false }],
+      ['sales', 'POST', '/v1/confirmations', asked],
+      ['li.wei', 'POST', '/v1/confirmations', asked],
+      ['procurement', 'POST', '/v1/confirmations', { ...asked, requester: 'nobody' }],
+    ] as const;
+    for (let time = 0; time < 2; time += 1)
+      for (const [who, method, url, payload] of tries) {
+        const response = await app.inject({ method, url, headers: as(who), ...(payload && { payload }) });
+        expect(response.statusCode).toBeGreaterThanOrEqual(400);
+        expect(response.statusCode).toBeLessThan(500);
+      }
+    // A test that straddles the full hour sees each twice.
+    const once = <T>(events: readonly T[]) => [...new Set(events.map((event) => JSON.stringify(event)))];
+    const seen = async (kind: string) =>
+      once(await ofNothing(kind)).map((event) => JSON.parse(event) as { code: string; actor: string });
+    expect(await seen('freeze.refused')).toEqual([
+      { code: 'forbidden', actor: 'wang.fang', detail: 'freeze' },
+      { code: 'forbidden', actor: 'root', detail: 'freeze' },
+      { code: 'forbidden', actor: 'wang.fang', detail: 'unfreeze' },
+      { code: 'not_found', actor: 'li.wei', detail: 'unfreeze' },
+    ]);
+    expect(await seen('read_only.refused')).toEqual([
+      { code: 'forbidden', actor: 'wang.fang', detail: null },
+      { code: 'forbidden', actor: 'procurement', detail: null },
+    ]);
+    expect(await seen('call.refused')).toEqual([
+      { code: 'agent_not_allowed', actor: 'sales', detail: null },
+      { code: 'forbidden', actor: 'li.wei', detail: null },
+      { code: 'unknown_requester', actor: 'procurement', detail: null },
+    ]);
+  });
+
+  it('to claim, again and again while people have not decided, leaves the chain as it is', async () => {
+    const id = await pending();
+    const lengthOf = async () =>
+      (
+        await rowsOf<{ length: number }>(
+          database.connection,
+          sql`select length from audit_chains where chain = ${`confirmation:${id}`}`,
+        )
+      )[0]?.length;
+    const claim = () => core.service.claim({ id, actor: AGENT, args: ARGS });
+    expect(await claim()).toMatchObject({ kind: 'refused', code: 'not_approved' });
+    const after = await lengthOf();
+    for (let time = 0; time < 20; time += 1) await claim();
+    expect(await lengthOf()).toBe(after);
+    // It neither uses the grant up nor stands in its way.
+    await voting('li.wei', 'api')(id);
+    expect(await claim()).toMatchObject({ kind: 'claimed' });
+  });
+
+  it('tells whoever may not see a request nothing of what became of it', async () => {
+    const id = await pending();
+    await ending('succeeded')(id, 'api');
+    const digest = (await core.service.get(id))?.argsDigest;
+    const post = async (who: string, path: string, payload: object) =>
+      (
+        await app.inject({
+          method: 'POST',
+          url: `/v1/confirmations/${id}/${path}`,
+          headers: as(who),
+          payload,
+        })
+      ).json();
+    const vote = { verdict: 'approve', argsDigest: digest };
+    const settlement = { status: 'failed', detail: 'x' };
+    for (const body of [
+      await post('sun.li', 'votes', vote),
+      await post('sun.li', 'settlement', settlement),
+      await post('sun.li', 'revoke', {}),
+    ]) {
+      expect(Object.keys(body)).not.toContain('decision');
+      expect(Object.keys(body)).not.toContain('execution');
+      expect(JSON.stringify(body)).not.toMatch(/approved|succeeded|li\.wei/);
+    }
+    expect(await post('wang.fang', 'votes', vote)).toMatchObject({ decision: { by: { id: 'li.wei' } } });
+    expect(await post('wang.fang', 'settlement', settlement)).toMatchObject({
+      execution: { status: 'succeeded' },
+    });
   });
 
   it('of a double tap is none', async () => {

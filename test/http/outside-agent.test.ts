@@ -1,9 +1,10 @@
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { DeliveryRecord } from '../../src/confirmation/delivery-record.ts';
 import type { Database } from '../../src/db/database.ts';
 import { confirmationJson } from '../../src/http/confirmation-json.ts';
 import type { HttpApp } from '../../src/http/http-app.ts';
-import { agentId, newInvocationId, newRunId } from '../../src/ids.ts';
+import { agentId, channelId, newInvocationId, newRunId } from '../../src/ids.ts';
 import { type Core, POLICY, person, startCore } from '../support/core.ts';
 import { DATABASES } from '../support/databases.ts';
 import { endOldAttempt } from '../support/old-attempt.ts';
@@ -252,6 +253,24 @@ describe.each(DATABASES)('an outside agent, on $name', ({ open }) => {
     });
     expect(shown.approvers?.[0]).toEqual({ id: 'li.wei', name: 'li.wei' });
     expect(shown.votes).toMatchObject([{ person: { id: 'voter-0' }, for: { id: 'li.wei' } }]);
+  });
+
+  it('is not told whom a direct message went to, nor what the platform said about them', async () => {
+    const request = await core.service.get(await core.pending());
+    if (request === null) throw new Error('the request has gone');
+    const direct: DeliveryRecord = {
+      channel: channelId('pay-slack'),
+      person: { id: person('li.wei'), name: '李伟' },
+      ...({ state: 'failed', messageIds: ['1.2'], error: 'U0LIWEI cannot be reached' } as const),
+      at: new Date(),
+    };
+    const shownTo = (audience: 'agent' | 'people') =>
+      confirmationJson({ request, deliveries: [direct], frozen: false, audience }).deliveries[0];
+    expect(shownTo('people')).toMatchObject({ person: { id: 'li.wei' }, error: direct.error });
+    expect(shownTo('agent')).toEqual({
+      ...{ channel: 'pay-slack', state: 'failed', messageIds: [], error: null },
+      at: direct.at.toISOString(),
+    });
   });
 
   it('hears what a hook denied, whether to try again, and when', async () => {

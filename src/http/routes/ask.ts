@@ -6,6 +6,7 @@ import { faultOfArguments } from '../../confirmation/arguments.ts';
 import type { ConfirmationService } from '../../confirmation/confirmation-service.ts';
 import { sha256Hex } from '../../confirmation/digest.ts';
 import type { PersonDirectory } from '../../confirmation/person-directory.ts';
+import type { RefusalRecorder } from '../../confirmation/refused-attempt.ts';
 import { CountersignError, ERRORS, type ErrorCode } from '../../errors.ts';
 import { agentId, type ConfirmationId, parseConfirmationId } from '../../ids.ts';
 import { ACCESS } from '../access.ts';
@@ -14,6 +15,7 @@ import type { ConfirmationAccess } from '../confirmation-access.ts';
 import type { HttpApp } from '../http-app.ts';
 import { idempotencyKeyOf } from '../idempotency-key.ts';
 import type { KeyPrincipal } from '../principal.ts';
+import { recordingRefusals } from '../refused-act.ts';
 import { checkedAgent, checkedRequester } from '../request-checks.ts';
 import { confirmationSchema } from '../schemas/confirmation-schema.ts';
 import { jsonObject, name, sentence } from '../schemas/field.ts';
@@ -51,6 +53,7 @@ export interface AskPorts {
   readonly authorizer: CallAuthorizer;
   readonly confirmations: Pick<ConfirmationService, 'get' | 'findByIdempotencyKey'>;
   readonly people: PersonDirectory;
+  readonly refusals: RefusalRecorder;
   readonly access: ConfirmationAccess;
 }
 
@@ -60,6 +63,7 @@ export function askRoute(app: HttpApp, ports: AskPorts): void {
     '/confirmations',
     {
       config: { access: ACCESS.ask },
+      errorHandler: recordingRefusals('ask', { ...ports, confirmations: null }),
       schema: {
         summary: 'Ask whether a call may run',
         tags: ['confirmations'],

@@ -19,7 +19,7 @@ import { BODY_PROBLEMS, problems } from '../schemas/problem-schema.ts';
 
 /**
  * `POST /v1/confirmations/{id}/votes`, `/revoke` and `/cancel`: what people do to a request. All but the
- * last are checked by the core alone, so that whoever may not is told so, and each refusal is on the record.
+ * last are checked by the core alone, so that whoever may not is told so. Each refusal is on the record.
  */
 export function decideRoutes(
   app: HttpApp,
@@ -70,20 +70,19 @@ export function decideRoutes(
         argsDigest,
         surface: { kind: 'api' },
       });
+      if (outcome.kind === 'not-found') throw notFound('confirmation');
+      if (outcome.kind === 'recorded' || outcome.kind === 'repeated')
+        return ports.access.show(request, outcome.request);
+      const audience = await ports.access.audienceOf(request, outcome.request);
       switch (outcome.kind) {
-        case 'recorded':
-        case 'repeated':
-          return ports.access.show(request, outcome.request);
         case 'already-decided':
-          throw alreadyClosed('already_decided', outcome.request, 'people');
+          throw alreadyClosed('already_decided', outcome.request, audience);
         case 'expired':
-          throw alreadyClosed('expired', outcome.request, 'people');
+          throw alreadyClosed('expired', outcome.request, audience);
         case 'reason-required':
-          throw refused('reason_required', outcome.request, 'people');
+          throw refused('reason_required', outcome.request, audience);
         case 'refused':
-          throw refused(outcome.code, outcome.request, 'people');
-        case 'not-found':
-          throw notFound('confirmation');
+          throw refused(outcome.code, outcome.request, audience);
         default:
           return assertNever(outcome);
       }
@@ -121,7 +120,10 @@ export function decideRoutes(
         surface: { kind: 'api' },
       });
       if (outcome.kind === 'not-found') throw notFound('confirmation');
-      if (outcome.kind === 'refused') throw refused(outcome.code, outcome.request, 'people');
+      if (outcome.kind === 'refused') {
+        const audience = await ports.access.audienceOf(request, outcome.request);
+        throw refused(outcome.code, outcome.request, audience);
+      }
       return ports.access.show(request, outcome.request);
     },
   );
@@ -130,6 +132,7 @@ export function decideRoutes(
     '/confirmations/:id/cancel',
     {
       config: { access: ACCESS.cancelConfirmation },
+      errorHandler: recordingRefusals('cancel', ports),
       schema: {
         summary: 'Withdraw a request, or the unused grant of an approved one',
         tags: ['confirmations'],

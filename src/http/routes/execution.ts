@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { faultOfArguments } from '../../confirmation/arguments.ts';
 import type { ConfirmationService } from '../../confirmation/confirmation-service.ts';
+import type { RefusalRecorder } from '../../confirmation/refused-attempt.ts';
 import { CountersignError } from '../../errors.ts';
 import { ACCESS } from '../access.ts';
 import { principalOf } from '../authentication.ts';
@@ -8,6 +9,7 @@ import { actorOf, type ConfirmationAccess } from '../confirmation-access.ts';
 import { audienceOf } from '../confirmation-json.ts';
 import type { HttpApp } from '../http-app.ts';
 import { notFound, refused } from '../outcome-errors.ts';
+import { recordingRefusals } from '../refused-act.ts';
 import { confirmationSchema } from '../schemas/confirmation-schema.ts';
 import { idParams, jsonObject, sentence, time } from '../schemas/field.ts';
 import { BODY_PROBLEMS, problems } from '../schemas/problem-schema.ts';
@@ -16,7 +18,8 @@ import { BODY_PROBLEMS, problems } from '../schemas/problem-schema.ts';
 export function executionRoutes(
   app: HttpApp,
   ports: {
-    readonly confirmations: Pick<ConfirmationService, 'claim' | 'recordOutcome'>;
+    readonly confirmations: Pick<ConfirmationService, 'get' | 'claim' | 'recordOutcome'>;
+    readonly refusals: RefusalRecorder;
     readonly access: ConfirmationAccess;
   },
 ): void {
@@ -24,6 +27,7 @@ export function executionRoutes(
     '/confirmations/:id/claim',
     {
       config: { access: ACCESS.claim },
+      errorHandler: recordingRefusals('claim', ports),
       schema: {
         summary: 'Take the grant, once, right before the call runs',
         tags: ['confirmations'],
@@ -72,6 +76,7 @@ export function executionRoutes(
     '/confirmations/:id/outcome',
     {
       config: { access: ACCESS.reportOutcome },
+      errorHandler: recordingRefusals('outcome', ports),
       schema: {
         summary: 'Report what became of a claimed call, once',
         tags: ['confirmations'],

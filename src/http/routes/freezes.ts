@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { PersonRole } from '../../config/config.ts';
 import type { PersonRef } from '../../confirmation/confirmation-request.ts';
 import type { Freeze, Freezes } from '../../confirmation/freeze.ts';
+import type { RefusalRecorder } from '../../confirmation/refused-attempt.ts';
 import { CountersignError } from '../../errors.ts';
 import { parseFreezeId } from '../../ids.ts';
 import { ACCESS } from '../access.ts';
@@ -9,6 +10,7 @@ import { principalOf } from '../authentication.ts';
 import type { HttpApp } from '../http-app.ts';
 import { notFound } from '../outcome-errors.ts';
 import type { Principal } from '../principal.ts';
+import { recordingRefusals } from '../refused-act.ts';
 import { personSchema } from '../schemas/confirmation-schema.ts';
 import { idParams, name, pageSize, sentence, time, uuid } from '../schemas/field.ts';
 import { BODY_PROBLEMS, problems } from '../schemas/problem-schema.ts';
@@ -32,6 +34,7 @@ export function freezeRoutes(
   app: HttpApp,
   ports: {
     readonly freezes: Freezes;
+    readonly refusals: RefusalRecorder;
     /** Whether any tool can have a name that the glob matches. */
     readonly matchesTools: (glob: string) => boolean;
     /** Roles of a person as they stand now; none for one who is inactive. */
@@ -42,6 +45,7 @@ export function freezeRoutes(
     '/freezes',
     {
       config: { access: ACCESS.freeze },
+      errorHandler: recordingRefusals('freeze', { ...ports, confirmations: null }),
       schema: {
         summary: 'Freeze tools: nothing that matches is claimed until two people end it',
         tags: ['operations'],
@@ -111,6 +115,7 @@ export function freezeRoutes(
     '/freezes/:id',
     {
       config: { access: ACCESS.freeze },
+      errorHandler: recordingRefusals('unfreeze', { ...ports, confirmations: null }),
       schema: {
         summary: 'Ask for the end of a freeze; the second person to ask ends it',
         description: '202: asked for, and another person has to ask too. 200: it has ended.',

@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import type { AuditActor } from '../../audit/audit-event.ts';
+import type { RefusalRecorder } from '../../confirmation/refused-attempt.ts';
 import { CountersignError } from '../../errors.ts';
 import { ACCESS } from '../access.ts';
 import { principalOf } from '../authentication.ts';
 import type { HttpApp } from '../http-app.ts';
 import type { Principal } from '../principal.ts';
 import type { ReadOnlyState, ReadOnlySwitch } from '../read-only-switch.ts';
+import { recordingRefusals } from '../refused-act.ts';
 import { name } from '../schemas/field.ts';
 import { BODY_PROBLEMS, problems } from '../schemas/problem-schema.ts';
 
@@ -19,7 +21,11 @@ const stateSchema = z.object({
 /** `GET` and `PUT /v1/read-only`: the switch that stops every writing tool. */
 export function readOnlyRoutes(
   app: HttpApp,
-  ports: { readonly readOnly: ReadOnlySwitch; readonly connectors: ReadonlySet<string> },
+  ports: {
+    readonly readOnly: ReadOnlySwitch;
+    readonly connectors: ReadonlySet<string>;
+    readonly refusals: RefusalRecorder;
+  },
 ): void {
   app.get(
     '/read-only',
@@ -38,6 +44,7 @@ export function readOnlyRoutes(
     '/read-only',
     {
       config: { access: ACCESS.switchReadOnly },
+      errorHandler: recordingRefusals('read_only', { ...ports, confirmations: null }),
       schema: {
         summary: 'Switch the organization or one connector to read-only, or back',
         tags: ['operations'],

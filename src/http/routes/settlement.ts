@@ -77,7 +77,8 @@ export function settlementRoute(
         case 'refused': {
           const { retryAfterMs, code } = outcome;
           const waiting = retryAfterMs === null ? {} : { retryAfter: Math.ceil(retryAfterMs / 1000) };
-          throw refused(code, outcome.request, 'people', waiting);
+          const audience = await ports.access.audienceOf(request, outcome.request);
+          throw refused(code, outcome.request, audience, waiting);
         }
         case 'undeliverable':
           throw refused('undeliverable', outcome.request, 'people');

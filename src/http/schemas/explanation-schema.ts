@@ -81,6 +81,8 @@ export const explanationSchema = z
             holdsRequest: z.boolean(),
           }),
         ),
+        readOnly: z.enum(['organization', 'connector']).nullable(),
+        toolChanged: z.boolean(),
         coolingOffUntil: z.string().nullable(),
       })
       .nullable()

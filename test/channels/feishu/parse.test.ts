@@ -94,15 +94,25 @@ describe('a submitted form', () => {
   });
 });
 
+describe('a button of ours that cannot be read', () => {
+  it.each([
+    ['a request that is no text', { value: { action: 'approve', request: 7, delivery: 'tok_1' } }],
+    ['no request', { value: { action: 'approve', delivery: 'tok_1' } }],
+    ['a name and a value that disagree', { name: 'reject.tok_1', value }],
+  ])('names no card, so that it is refused on the record: %s', (_name, action) => {
+    expect(parseCallback(callback(action))).toMatchObject({
+      ...{ type: 'tap', action: 'approve', confirmation: null, token: null, cardVersion: null },
+    });
+  });
+});
+
 describe('what is no tap of ours is unsupported, never a throw', () => {
   it.each([
     ['a button without anything', callback({})],
     ['a value of another app', callback({ value: { action: 'approved', request: '0198' } })],
     ['a value that is text', callback({ value: '{"action":"approve","request":"0198"}' })],
-    ['a request that is no text', callback({ value: { action: 'approve', request: 7 } })],
     ['a name that is nearly ours', callback({ name: 'approve.tok.1' })],
     ['a name with more in front', callback({ name: 'xapprove.tok' })],
-    ['a name and a value that disagree', callback({ name: 'reject.tok_1', value })],
     ['another event', callback({ value }, { header: { event_type: 'im.message.receive_v1' } })],
     ['no operator tenant', callback({ value }, { operator: { tenant_key: '' } })],
     ['version 1', { open_id: 'ou_1', action: { value } }],

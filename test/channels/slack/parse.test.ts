@@ -194,13 +194,6 @@ describe('anything else that Slack signs', () => {
     ['a path for a channel', blockActions({ channel: { id: 'C0/../x' } })],
     ['no channel', blockActions({ channel: undefined })],
     ['no team and no enterprise', blockActions({ team: null })],
-    ['two messages', blockActions({ message: { ts: '1.1' } })],
-    [
-      'two channels',
-      blockActions({
-        container: { type: 'message', message_ts: '1796016673.000100', channel_id: 'C0OTHER' },
-      }),
-    ],
     [
       'an ephemeral message',
       blockActions({
@@ -214,6 +207,24 @@ describe('anything else that Slack signs', () => {
     ['a polluted prototype', JSON.parse('{"__proto__":{"type":"block_actions"}}')],
   ])('is answered and ignored: %s', (_what, payload) => {
     expect(eventOf(payload)).toMatchObject({ type: 'unsupported' });
+  });
+
+  it.each([
+    ['two messages', blockActions({ message: { ts: '1.1' } })],
+    [
+      'two channels',
+      blockActions({
+        container: { type: 'message', message_ts: '1796016673.000100', channel_id: 'C0OTHER' },
+      }),
+    ],
+    [
+      'a value that is no text',
+      blockActions({ actions: [{ action_id: 'countersign.approve', value: { request: 'x' } }] }),
+    ],
+  ])('names no card, so that it is refused on the record: %s', (_what, payload) => {
+    expect(eventOf(payload)).toMatchObject({
+      ...{ type: 'tap', action: 'approve', confirmation: null, token: null, cardVersion: null },
+    });
   });
 
   it.each([
