@@ -194,7 +194,7 @@ const KILLS: readonly Kill[] = [
   },
   {
     name: 'parked and decided, not taken up',
-    together: SEVERAL,
+    together: DECISIONS,
     parkAfter: '1s',
     kill: (victim, count) =>
       killWhileResuming(victim, count, {
