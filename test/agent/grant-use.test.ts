@@ -95,11 +95,11 @@ describe('between the approval and the tool', () => {
   });
 
   it('a momentary fault of the database uses up no approval: claim and note are tried again', async () => {
-    let faults = 2;
+    let faults = 1;
     engine.claimFault = () => {
       if (faults-- > 0) throw new Error('the connection broke');
     };
-    const endFaults = await failFirstWrites(database, { condition: "new.phase = 'executing'", times: 2 });
+    const endFaults = await failFirstWrites(database, { condition: "new.phase = 'executing'", times: 1 });
     const { invocation } = await approve();
     await endFaults();
     expect(invocation).toMatchObject({ status: 'succeeded' });

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { LeaseLost } from '../../src/agent/run-record.ts';
 import type { RunLease, RunStore } from '../../src/agent/run-store.ts';
-import { systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import { connectPostgres } from '../../src/db/connect-postgres.ts';
 import type { Database } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
@@ -20,6 +20,8 @@ const BUYER = agentId('buyer');
 const PAYMENT = { payee: 'Acme Ltd', amount: '10.00' };
 const PAY = { id: 'p', name: 'oa__pay', arguments: PAYMENT };
 const LOG = { id: 'l', name: 'oa__log' };
+
+const clockOff = (byMs: number): Clock => ({ ...systemClock, now: () => systemClock.now() + byMs });
 
 /** What a process leaves behind, and what the next one makes of it. Each process has its own connections. */
 describe('a run whose process is gone', () => {
@@ -200,28 +202,21 @@ describe('a run whose process is gone', () => {
     expect(rows.length).toBe(1);
   });
 
-  it.each([
-    ['ahead', 3_600_000],
-    ['behind', -3_600_000],
-  ])(
-    'is not given up too early, nor too late, by a process whose clock is an hour %s',
-    async (_way, offMs) => {
-      model.script('buyer', [{ calls: [{ ...PAY, name: 'oa__pay_slowly' }] }, { text: 'Paid.' }]);
-      const stale = await startProcess();
-      const { id } = await stale.start({ agent: BUYER });
-      const [request] = await stale.asked(id);
-      const sent = tools.next();
-      if (request) await stale.decide(request.id, 'approve');
-      await sent;
-      await endLeases();
-      const clock = { ...systemClock, now: () => Date.now() + offMs };
-      const other = await startProcess({ clock });
-      expect(await other.finished(id)).toMatchObject({ invocations: [{ status: 'succeeded' }] });
-      expect(request && (await other.confirmations.get(request.id))).toMatchObject({
-        execution: { status: 'succeeded' },
-      });
-    },
-  );
+  it('is not given up too early by a process whose clock is an hour ahead', async () => {
+    model.script('buyer', [{ calls: [{ ...PAY, name: 'oa__pay_slowly' }] }, { text: 'Paid.' }]);
+    const stale = await startProcess();
+    const { id } = await stale.start({ agent: BUYER });
+    const [request] = await stale.asked(id);
+    const sent = tools.next();
+    if (request) await stale.decide(request.id, 'approve');
+    await sent;
+    await endLeases();
+    const other = await startProcess({ clock: clockOff(3_600_000) });
+    expect(await other.finished(id)).toMatchObject({ invocations: [{ status: 'succeeded' }] });
+    expect(request && (await other.confirmations.get(request.id))).toMatchObject({
+      execution: { status: 'succeeded' },
+    });
+  });
 
   it('is told without a new card that a call was rejected, also where its tool reads otherwise by now', async () => {
     model.script('buyer', [{ calls: [PAY] }, { calls: [PAY] }, { text: 'I see.' }]);
@@ -257,7 +252,8 @@ describe('a run whose process is gone', () => {
     await database.connection.execute(
       sql`update invocations set phase = 'executing', status = 'running', executing_at = now() - interval '55 minutes' where run_id = ${id}`,
     );
-    const second = await startProcess();
+    // Nor too late, where its clock is an hour behind.
+    const second = await startProcess({ clock: clockOff(-3_600_000) });
     const run = await second.finished(id);
     expect(run).toMatchObject({ status: 'succeeded', invocations: [{ status: 'unknown' }] });
     expect(await second.confirmations.get(request.id)).toMatchObject({ execution: { status: 'unknown' } });
