@@ -68,6 +68,7 @@ class SdkLink implements Link {
       },
       onError: () => this.#fail(this.#refusal),
     });
+    keepIntervals(this.#client);
     const giveUp = () => this.#fail('Feishu takes too long to connect');
     signal.addEventListener('abort', giveUp, { once: true });
     void this.opened.then(() => signal.removeEventListener('abort', giveUp));
@@ -133,6 +134,14 @@ class SdkLink implements Link {
     this.#cancelLook();
     this.#client.close({ force: true });
   }
+}
+
+/**
+ * Each pong brings intervals anew, and the SDK takes them unchecked: a dead connection would be found after two minutes
+ * again, and a pong without them makes it ping without pause. Those of the endpoint were checked, and stay.
+ */
+function keepIntervals(client: lark.WSClient): void {
+  Object.assign(client, { handleControlData: async () => {} });
 }
 
 /** The SDK's own dispatcher merges header and event, and the callback's token over the verification token. */

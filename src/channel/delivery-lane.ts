@@ -121,7 +121,8 @@ export class DeliveryLane {
     metrics.delivered({ channel: due.channel, result: result.kind });
     if ('error' in result) {
       const { kind, error } = result;
-      logger.warn(
+      // Nobody waits for a card about what has ended.
+      logger[error === 'closed_before_sent' ? 'debug' : 'warn'](
         { delivery: due.id, confirmation: due.confirmationId, channel: due.channel, result: kind, error },
         'a card was not delivered',
       );
