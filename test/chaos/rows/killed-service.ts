@@ -139,7 +139,7 @@ const KILLS: readonly Kill[] = [
     together: MANY,
     async kill(victim, count) {
       const asked = await Promise.all(several(count, () => ask(victim.service.url, 'bank__short')));
-      await victim.killAt({ says: ['update "confirmations"', 'expired'], heldAt: 'commit' }, async () => {});
+      await victim.killAt({ says: ['update confirmations', 'expired'], heldAt: 'commit' }, async () => {});
       return asked.map(({ id }) => async (last) => {
         const expired = async () => (await read(last.service.url, id)).status === 'expired';
         await until(() => seldom(expired), { deadlineMs: 40_000, what: 'expired' });
