@@ -114,7 +114,7 @@ async function claimGrant(
       case 'revoked':
         return unusable(outcome.request);
       case 'already_claimed':
-        // By the claim whose answer was lost. That one was never to be sent, or it would be unknown whether it was.
+        // By the claim whose answer was lost: without its time to send, nothing can be sent under it.
         return faults === 0 ? { kind: 'spent' } : giveBack(id, scope, { confirmations, logger });
       case 'not_yet_executable':
         await coolOff(id, outcome.retryAfterMs ?? 0, scope, { confirmations, clock, logger });
