@@ -299,6 +299,7 @@ async function createCore(
     confirmations: createConfirmationService({
       ...asking,
       waiter,
+      clock,
       refusals,
       freezes: parts.freezes,
       deliveriesOf: (ids) => deliveriesOf(database.connection, ids),
