@@ -80,7 +80,13 @@ async function stepMs(facts: RunFacts, record: RunRecord): Promise<number> {
     limits: { turns: CALLS + 1, toolCalls: null, wallTimeMs: null, tokens: null },
     opening: async () => [{ role: 'user', content: facts.input }],
   });
-  const progress: RunProgress = { facts, messages: [], invocations: [], cancelRequested: false };
+  const progress: RunProgress = {
+    facts,
+    messages: [],
+    invocations: [],
+    cancelRequested: false,
+    holding: false,
+  };
   const ports = portsWithoutPeople();
   const started = performance.now();
   const end = await executor.run({

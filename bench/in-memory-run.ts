@@ -16,7 +16,7 @@ export class SilentRecord implements RunRecord {
   }
 
   async load() {
-    return { facts: this.#facts, messages: [], invocations: [], cancelRequested: false };
+    return { facts: this.#facts, messages: [], invocations: [], cancelRequested: false, holding: false };
   }
   async appendMessages() {}
   async planned() {}
@@ -29,6 +29,9 @@ export class SilentRecord implements RunRecord {
   async settleUnknown() {}
   async finish() {
     return null;
+  }
+  async heldAt() {
+    return new Date();
   }
   async faults() {
     return 0;

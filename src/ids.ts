@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 
 declare const brand: unique symbol;
@@ -14,6 +15,15 @@ export type ApiKeyId = Branded<'ApiKeyId'>;
 
 /** A new time-ordered id (UUID version 7, RFC 9562). */
 export const newConfirmationId = (): ConfirmationId => uuidv7() as ConfirmationId;
+/**
+ * The id of the one request in which people are asked about this invocation, whoever asks and however often: a UUID of
+ * version 8 with the invocation's time in front.
+ */
+export function confirmationIdOf(invocation: InvocationId): ConfirmationId {
+  const tail = createHash('sha256').update(`confirmation of ${invocation}`).digest('hex');
+  const time = invocation.slice(0, 13);
+  return `${time}-8${tail.slice(0, 3)}-a${tail.slice(3, 6)}-${tail.slice(6, 18)}` as ConfirmationId;
+}
 export const newDeliveryId = (): DeliveryId => uuidv7() as DeliveryId;
 export const newRunId = (): RunId => uuidv7() as RunId;
 export const newInvocationId = (): InvocationId => uuidv7() as InvocationId;

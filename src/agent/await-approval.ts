@@ -16,6 +16,8 @@ export type Approval =
   | { readonly kind: 'spent' };
 
 const RETRY_AFTER_MS = 1_000;
+/** How often a claim may break; with the pauses between, a few seconds. */
+const MOST_FAULTS = 5;
 /** The last part of a cool-off is waited for in steps of this, not shorter. */
 const SHORTEST_STEP_MS = 50;
 
@@ -90,19 +92,18 @@ async function claimGrant(
   scope: CallScope,
   { confirmations, clock, logger }: InvokePorts,
 ): Promise<Approval> {
-  for (;;) {
+  for (let faults = 0; ; ) {
     // Taken before the claim, so that the time to send is never longer than the database granted.
     const claimedAtMs = clock.monotonic();
     let outcome: Awaited<ReturnType<typeof confirmations.claim>>;
     try {
       outcome = await confirmations.claim({ id, actor: actorOfRun(scope), args: call.args });
     } catch (error) {
-      // It may have been committed: then the grant is used up and nothing was sent.
-      logger.error({ err: error, confirmation: id }, 'the grant cannot be claimed; the call does not run');
-      await confirmations
-        .recordOutcome({ id, actor: actorOfRun(scope), status: 'failed', detail: NOT_SENT })
-        .catch(() => {});
-      return blocked('gate_unavailable', null);
+      faults += 1;
+      logger.warn({ err: error, confirmation: id, faults }, 'the grant cannot be claimed');
+      if (faults === MOST_FAULTS) return giveBack(id, scope, { confirmations, logger });
+      await sleep(clock, 100 * 2 ** faults);
+      continue;
     }
     if (outcome.kind === 'not-found') return blocked('gate_unavailable', null);
     if (outcome.kind === 'claimed') {
@@ -113,7 +114,8 @@ async function claimGrant(
       case 'revoked':
         return unusable(outcome.request);
       case 'already_claimed':
-        return { kind: 'spent' };
+        // By the claim whose answer was lost: without its time to send, nothing can be sent under it.
+        return faults === 0 ? { kind: 'spent' } : giveBack(id, scope, { confirmations, logger });
       case 'not_yet_executable':
         await coolOff(id, outcome.retryAfterMs ?? 0, scope, { confirmations, clock, logger });
         break;
@@ -125,6 +127,24 @@ async function claimGrant(
         return blocked('gate_unavailable', null);
     }
   }
+}
+
+/**
+ * The claim may have been committed: then the grant is used up and nothing was sent. Said only while the run is held
+ * here, since the claim may be another worker's, and in use. Throws `LeaseLost` otherwise.
+ */
+async function giveBack(
+  id: ConfirmationId,
+  scope: CallScope,
+  { confirmations, logger }: Pick<InvokePorts, 'confirmations' | 'logger'>,
+): Promise<Approval> {
+  await scope.log.heldAt();
+  await confirmations
+    .recordOutcome({ id, actor: actorOfRun(scope), status: 'failed', detail: NOT_SENT })
+    .catch((error: unknown) =>
+      logger.error({ err: error, confirmation: id }, 'that the call was not sent cannot be recorded'),
+    );
+  return blocked('gate_unavailable', null);
 }
 
 /**

@@ -81,6 +81,10 @@ export const digestOfCall = (call: OpenCall, scope: Pick<CallScope, 'organizatio
     args: call.args,
   });
 
+/** What a person rejects of a call: not the definition of its tool, which a server may word anew each minute. */
+export const digestOfProposal = (call: OpenCall, scope: Pick<CallScope, 'organization'>): string =>
+  digestOf({ organization: scope.organization, tool: call.toolName, toolVersion: null, args: call.args });
+
 export function hookContextOf(call: OpenCall, scope: ExecutionScope): HookContext {
   return {
     toolName: call.toolName,

@@ -77,7 +77,7 @@ function textIn(content: unknown): string | null {
   const text = Array.isArray(content)
     ? content.map((part) => textPart.safeParse(part).data?.text ?? '').join('')
     : content;
-  return typeof text === 'string' && text !== '' ? text : null;
+  return typeof text === 'string' && text.trim() !== '' ? text : null;
 }
 
 function tokensIn(usage: z.infer<typeof completion>['usage']): number | null {

@@ -10,7 +10,7 @@ import { dependenciesOf } from './plan-check.ts';
 import { resolveReferences } from './plan-references.ts';
 import { timeSpent } from './run-limits.ts';
 import type { InvocationError, RunEnd, StoredInvocation } from './run-record.ts';
-import { RunStop } from './run-stop.ts';
+import { isSuspended, RunStop } from './run-stop.ts';
 
 /** What a person said became of a call whose outcome nobody knew. */
 export type SettlementOf = (
@@ -54,7 +54,7 @@ class PlanRun {
   readonly #work: RunWork;
   readonly #ends = new Map<string, NodeEnd>();
   readonly #running = new Map<string, Promise<void>>();
-  /** Stops the other nodes once the run has failed. */
+  /** Stops the other nodes once the run has failed, or met a fault. */
   readonly #failed = new AbortController();
   readonly #signal: AbortSignal;
   #failure: InvocationError | null = null;
@@ -72,16 +72,26 @@ class PlanRun {
   }
 
   async finish(): Promise<RunEnd> {
+    await this.#letGo();
     for (;;) {
       if (this.#failure === null && this.#fault === null) this.#startReady();
       if (this.#running.size === 0) break;
       await Promise.race(this.#running.values());
     }
-    if (this.#work.scope.signal.aborted) throw this.#work.scope.signal.reason;
+    const { signal } = this.#work.scope;
+    // A fault suspends the run as well, and says more than that.
+    if (signal.aborted && (this.#fault === null || !isSuspended(signal))) throw signal.reason;
     if (this.#fault !== null) throw this.#fault.error;
     const failure = this.#failure;
     if (failure !== null) return failedRun(failure.code, failure.message);
     return { status: 'succeeded', output: JSON.stringify(this.#output()), error: null };
+  }
+
+  /** What an earlier worker held for people may have been settled while nobody worked on the run. */
+  async #letGo(): Promise<void> {
+    const { holding, invocations } = this.#work.progress;
+    if (!holding || invocations.some(({ status }) => status === 'unknown')) return;
+    await this.#work.record.setHolding(false);
   }
 
   #startReady(): void {
@@ -93,7 +103,10 @@ class PlanRun {
         .then((end) => this.#ended(node, end))
         .catch((error: unknown) => {
           // A node that was only stopped because another one failed the run.
-          if (error !== this.#failed.signal.reason) this.#fault ??= { error };
+          if (error === this.#failed.signal.reason) return;
+          this.#fault ??= { error };
+          // Nothing may wait behind it, for days if need be: the plan is taken up again from its rows.
+          this.#failed.abort(new RunStop('suspended'));
         })
         .finally(() => this.#running.delete(node.id));
       this.#running.set(node.id, running);

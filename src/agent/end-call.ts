@@ -1,4 +1,3 @@
-import { type Clock, sleep } from '../clock.ts';
 import { ERRORS, type ErrorCode } from '../errors.ts';
 import { dispatchPostToolUse } from '../hook/dispatch-post-tool-use.ts';
 import { dispatchToolSettled } from '../hook/dispatch-tool-settled.ts';
@@ -13,6 +12,7 @@ import {
   type OpenCall,
   type SettledCall,
 } from './call-scope.ts';
+import { insist } from './insist.ts';
 import { actorOfRun, hookFailureRecorder, type InvokePorts } from './invoke-ports.ts';
 import {
   type BlockedCall,
@@ -21,7 +21,7 @@ import {
   stubbedObservation,
   unknownObservation,
 } from './observation.ts';
-import { type InvocationError, LeaseLost } from './run-record.ts';
+import type { InvocationError } from './run-record.ts';
 import { throwIfSuspended } from './run-stop.ts';
 import type { ToolOutcome } from './tool.ts';
 import { resultText } from './tool-result.ts';
@@ -210,15 +210,3 @@ async function observe(
 
 const errorCodeOf = (error: InvocationError): ErrorCode =>
   Object.hasOwn(ERRORS, error.code) ? (error.code as ErrorCode) : 'tool_failed';
-
-/** Tries a write again a few times; gives up at once where another worker has the run. */
-async function insist<T>(clock: Clock, write: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await write();
-    } catch (error) {
-      if (error instanceof LeaseLost || attempt === 5) throw error;
-      await sleep(clock, 100 * 2 ** attempt);
-    }
-  }
-}

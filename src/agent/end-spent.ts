@@ -26,7 +26,9 @@ export async function endSpent(
       return endBlocked(call, { ...lapsed, reason: null, retryAfter: null }, scope, ports);
     }
     if (outcome !== null) return endExecuted(call, outcome, scope, ports);
-    const leftMs = lastSendAt + (call.tool?.timeoutMs ?? 0) + GRACE_MS - ports.clock.now();
+    // By the clock that noted it: this process's own may be minutes off.
+    const now = (await scope.log.heldAt()).getTime();
+    const leftMs = lastSendAt + (call.tool?.timeoutMs ?? 0) + GRACE_MS - now;
     if (leftMs <= 0) {
       const error = { code: 'unknown', message: 'The service stopped while the tool was running.' };
       return endExecuted(call, { status: 'unknown', result: null, error }, scope, ports);

@@ -6,7 +6,7 @@ import { awaitApproval } from './await-approval.ts';
 import { checkRewritten, readArguments } from './call-arguments.ts';
 import {
   type CallScope,
-  digestOfCall,
+  digestOfProposal,
   type ExecutionScope,
   hookContextOf,
   type OpenCall,
@@ -15,6 +15,7 @@ import {
 } from './call-scope.ts';
 import { endBlocked, endExecuted, endStubbed, executedOutcomeOf } from './end-call.ts';
 import { endSpent } from './end-spent.ts';
+import { insist } from './insist.ts';
 import { actorOfRun, hookFailureRecorder, type InvokePorts } from './invoke-ports.ts';
 import { BLOCK_MESSAGES, type BlockedCall, REJECTED_BEFORE } from './observation.ts';
 import { isSuspended, throwIfSuspended } from './run-stop.ts';
@@ -42,7 +43,7 @@ export async function invokeTool(
     callId: call.callId,
     tool: call.toolName,
     args: call.args,
-    proposedDigest: call.tool === null || parsed.kind === 'refused' ? null : digestOfCall(call, scope),
+    proposedDigest: call.tool === null || parsed.kind === 'refused' ? null : digestOfProposal(call, scope),
   });
   return judge(call, { parsed, rejectedBefore }, scope, ports);
 }
@@ -162,7 +163,10 @@ export async function run(
 ): Promise<SettledCall> {
   const notedAtMs = ports.clock.monotonic();
   try {
-    await scope.log.executing({ id: call.id, args: call.args, sideEffects: call.sideEffects });
+    // A momentary fault of the database must not use up what people approved: the time to send allows for a few.
+    await insist(ports.clock, () =>
+      scope.log.executing({ id: call.id, args: call.args, sideEffects: call.sideEffects }),
+    );
   } catch (error) {
     await returnGrant(call, scope, ports);
     throw error;
@@ -239,6 +243,8 @@ function timedOut(signal: AbortSignal, clock: InvokePorts['clock']): Promise<Too
 /** The request of a gate that was interrupted after it had stored one: nobody should decide about it any more. */
 async function withdrawUnnoted(call: OpenCall, scope: CallScope, ports: InvokePorts): Promise<void> {
   try {
+    // Another worker may have the run, and wait for that very request.
+    await scope.log.heldAt();
     const id = await scope.log.confirmationOf(call.id);
     if (id === null) return;
     await ports.confirmations.cancel({ id, actor: actorOfRun(scope), reason: 'the call was given up' });

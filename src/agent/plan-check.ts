@@ -1,7 +1,7 @@
 import { faultOfArguments } from '../confirmation/arguments.ts';
 import type { AgentId } from '../ids.ts';
 import type { AgentSetup } from './agent-directory.ts';
-import type { PlanNode } from './plan.ts';
+import { argumentsOf, type PlanNode } from './plan.ts';
 import { referencedNodes } from './plan-references.ts';
 
 /** More nodes than anybody reads. */
@@ -57,14 +57,13 @@ function faultOfNode(
   const missing = dependenciesOf(node).find((id) => !byId.has(id));
   if (missing !== undefined) return `Node "${node.id}" depends on "${missing}", which is not in the plan.`;
   if (node.kind === 'agent') {
-    return known.mayCallAgent(node.agent as AgentId)
-      ? null
-      : `Node "${node.id}" names the agent "${node.agent}", which this agent may not call.`;
-  }
-  if (!known.hasTool(node.tool)) {
+    if (!known.mayCallAgent(node.agent as AgentId)) {
+      return `Node "${node.id}" names the agent "${node.agent}", which this agent may not call.`;
+    }
+  } else if (!known.hasTool(node.tool)) {
     return `Node "${node.id}" names the tool "${node.tool}", which this agent does not have.`;
   }
-  const fault = faultOfArguments(node.args);
+  const fault = faultOfArguments(argumentsOf(node));
   return fault === null ? null : `Node "${node.id}": ${fault}`;
 }
 

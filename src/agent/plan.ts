@@ -13,3 +13,7 @@ export type PlanNode = {
   | { readonly kind: 'tool'; readonly tool: string; readonly args: JsonObject }
   | { readonly kind: 'agent'; readonly agent: string; readonly input: string }
 );
+
+/** What the node's call is given; references in it are still references. */
+export const argumentsOf = (node: PlanNode): JsonObject =>
+  node.kind === 'tool' ? node.args : { agent: node.agent, input: node.input };

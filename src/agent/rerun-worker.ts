@@ -6,7 +6,7 @@ import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
 import { run } from './invoke-tool.ts';
 import type { RerunCall, RerunRequest, RerunStore } from './rerun-store.ts';
 import type { RunSignals } from './run-store.ts';
-import { NOT_SENT, sendWindowMs } from './send-window.ts';
+import { sendWindowMs } from './send-window.ts';
 import type { Tool } from './tool.ts';
 
 export interface RerunWorkerPorts extends InvokePorts {
@@ -174,13 +174,8 @@ async function claim(
   const actor = actorOfRun(scope);
   // Taken before the claim, so that the time to send is never longer than the database granted.
   const claimedAtMs = clock.monotonic();
-  try {
-    const outcome = await confirmations.claim({ id, actor, args });
-    if (outcome.kind !== 'claimed') return null;
-    return claimedAtMs + sendWindowMs(outcome.request, outcome.sendBy);
-  } catch (error) {
-    // It may have been committed: then the grant is used up and nothing was sent.
-    await confirmations.recordOutcome({ id, actor, status: 'failed', detail: NOT_SENT }).catch(() => {});
-    throw error;
-  }
+  // One that breaks is looked at again. Where it was committed, nobody here can tell it from another process's, which
+  // may be sending: nothing is said of it, and in time its outcome is unknown.
+  const outcome = await confirmations.claim({ id, actor, args });
+  return outcome.kind === 'claimed' ? claimedAtMs + sendWindowMs(outcome.request, outcome.sendBy) : null;
 }

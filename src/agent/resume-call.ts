@@ -1,7 +1,7 @@
 import type { ParsedJson } from '../confirmation/arguments.ts';
 import {
   type CallScope,
-  digestOfCall,
+  digestOfProposal,
   type OpenCall,
   type ProposedCall,
   type SettledCall,
@@ -62,7 +62,7 @@ async function judgeAgain(
   const confirmation = await scope.log.confirmationOf(call.id);
   const request = confirmation === null ? null : await ports.confirmations.get(confirmation);
   if (request === null) {
-    const rejectedBefore = await scope.log.wasRejected(digestOfCall(call, scope));
+    const rejectedBefore = await scope.log.wasRejected(digestOfProposal(call, scope));
     return judge(call, { parsed, rejectedBefore }, scope, ports);
   }
   const asked: OpenCall = { ...call, args: request.args, confirmation: request.id };

@@ -98,6 +98,8 @@ export interface InvocationLog {
     /** Goes on the audit log with it, or neither is written. */
     readonly event: NewAuditEvent;
   }): Promise<void>;
+  /** The database's time. Throws `LeaseLost`, as a write does, where another worker has the run. */
+  heldAt(): Promise<Date>;
   /** The request that the gate stored for this invocation, where a crash kept us from noting it. */
   confirmationOf(id: InvocationId): Promise<ConfirmationId | null>;
 }
@@ -155,6 +157,8 @@ export interface RunProgress {
   readonly messages: readonly ChatMessage[];
   readonly invocations: readonly StoredInvocation[];
   readonly cancelRequested: boolean;
+  /** As `setHolding` left it. */
+  readonly holding: boolean;
 }
 
 export interface RunEnd {

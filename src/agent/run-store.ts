@@ -33,6 +33,8 @@ export interface RunLease {
 export type RunCreation =
   | { readonly kind: 'created'; readonly lease: RunLease }
   | { readonly kind: 'exists' }
+  /** The caller is over, or is to be stopped: it starts nothing any more. */
+  | { readonly kind: 'unwanted' }
   /** The caller has started `MOST_DELEGATES` runs already. */
   | { readonly kind: 'too-many' };
 

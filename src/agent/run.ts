@@ -24,6 +24,8 @@ export interface Run {
   /** The API key that started it; null for a child run. */
   readonly apiKeyId: string | null;
   readonly invocations: readonly Invocation[];
+  /** How many events its stream has so far; they are numbered from 1. */
+  readonly eventCount: number;
   readonly createdAt: Date;
   readonly finishedAt: Date | null;
 }

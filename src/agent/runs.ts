@@ -81,6 +81,9 @@ export class Runs implements RunService {
     if (created === 'too-many') {
       throw new CountersignError('invalid_request', `A run may call agents at most ${MOST_DELEGATES} times.`);
     }
+    if (created === 'unwanted') {
+      throw new CountersignError('cancelled', 'The run that calls the other agent is over.');
+    }
     const child = created === 'created' ? id : await this.#ports.store.childOf(invocation);
     if (child === null) throw new Error(`the run that invocation ${invocation} started is gone`);
     return child;

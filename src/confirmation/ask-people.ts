@@ -17,8 +17,8 @@ export interface AskedPeople {
 }
 
 /**
- * Stores a request with its audit event and its deliveries, and takes the steps that are due at once. Null where its
- * Idempotency-Key has a request already.
+ * Stores a request with its audit event and its deliveries, and takes the steps that are due at once. Null where it, or
+ * another one of its Idempotency-Key, is there already.
  */
 export async function askPeopleInside(
   transaction: LedgerTransaction,

@@ -76,7 +76,7 @@ export interface LedgerTransaction {
    * `lock`. Whoever else asks about the same call waits until this transaction ends. Before any other request is locked.
    */
   lockSameCall(call: SameCall): Promise<readonly LockedRequest[]>;
-  /** Stores a pending request with its deliveries; null where this Idempotency-Key already has one. */
+  /** Stores a pending request with its deliveries; null where its id, or its Idempotency-Key, has one already. */
   insert(request: NewConfirmation): Promise<ConfirmationRequest | null>;
   /**
    * Casts votes, each on another request, and closes a request whose vote comes with a `decision`. Gives back those

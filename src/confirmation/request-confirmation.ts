@@ -1,6 +1,6 @@
 import { CountersignError } from '../errors.ts';
 import type { HookContext } from '../hook/hook-context.ts';
-import { type ConfirmationId, newConfirmationId, type PersonId } from '../ids.ts';
+import { type ConfirmationId, confirmationIdOf, newConfirmationId, type PersonId } from '../ids.ts';
 import { type ArgumentMask, MASK_BY_SHAPE } from './argument-mask.ts';
 import { askPeopleInside } from './ask-people.ts';
 import { cancel } from './cancel.ts';
@@ -66,7 +66,7 @@ export const createConfirmationGate = (ports: GatePorts): ConfirmationGate => ({
     const facts = { ...newConfirmation(context, policy, ports), explanation };
     const stored = await ports.ledger.transact((transaction) => store(transaction, call, facts, ports));
     // Read outside the transaction: as many callers at once as there are connections would wait for each other.
-    if (stored === null) return repeated(context, ports);
+    if (stored === null) return repeated(context, facts, ports);
     if ('kind' in stored) return stored;
     // The asker's time was over, or its run cancelled, during the commit: nobody should decide about it any more.
     if (call.signal.aborted) {
@@ -96,7 +96,7 @@ interface Stored {
   readonly created: ConfirmationId;
 }
 
-/** Null where this Idempotency-Key has its request already. */
+/** Null where this Idempotency-Key, or this invocation of a run, has its request already. */
 async function store(
   transaction: LedgerTransaction,
   { context, signal }: GatedCall,
@@ -153,7 +153,10 @@ function newConfirmation(
   ports: GatePorts,
 ): Omit<NewConfirmation, 'explanation'> {
   const { ask } = context.metadata;
-  const id = newConfirmationId();
+  const { invocationId } = context.metadata;
+  // A worker that lost its run without noticing, and the one that has it now, ask one question.
+  const ofRun = context.runId !== null && invocationId !== null;
+  const id = ofRun ? confirmationIdOf(invocationId) : newConfirmationId();
   const call = callOf(context, ports);
   const argsDigest = digestOf(call);
   const requester = requesterOf(context, ports.people);
@@ -180,7 +183,7 @@ function newConfirmation(
     agentOwner,
     runId: context.runId,
     parentRunId: context.metadata.parentRunId,
-    invocationId: context.metadata.invocationId,
+    invocationId,
     supersedes: null,
     apiKeyId: ask?.apiKeyId ?? null,
     idempotencyKey: ask?.idempotencyKey ?? null,
@@ -199,8 +202,17 @@ const callOf = (context: HookContext, { organization }: Pick<GatePorts, 'organiz
   args: context.toolArgs,
 });
 
-/** The same Idempotency-Key came at the same moment, and the other one was first. */
-async function repeated(context: HookContext, ports: GatePorts): Promise<GateAnswer> {
+/** The same Idempotency-Key, or another worker of the same run, came at the same moment, and the other one was first. */
+async function repeated(
+  context: HookContext,
+  { id, argsDigest }: Pick<NewConfirmation, 'id' | 'argsDigest'>,
+  ports: GatePorts,
+): Promise<GateAnswer> {
+  if (context.runId !== null) {
+    const asked = await ports.ledger.find(id);
+    if (asked?.argsDigest === argsDigest) return { kind: 'pending', confirmationId: id };
+    throw new Error(`Other arguments were asked about for invocation ${context.metadata.invocationId}`);
+  }
   const { apiKeyId = null, idempotencyKey = null, bodyDigest = null } = context.metadata.ask ?? {};
   const existing =
     apiKeyId === null || idempotencyKey === null

@@ -6,7 +6,7 @@ import { insertDeliveries } from './delivery-store.ts';
 import { insertExplanation } from './explanation-store.ts';
 import { confirmations } from './schema/confirmations.ts';
 
-/** Inserts a pending request and its deliveries; null where its Idempotency-Key is taken. */
+/** Inserts a pending request and its deliveries; null where its id or its Idempotency-Key is taken. */
 export async function insertConfirmation(
   connection: Connection,
   request: NewConfirmation,

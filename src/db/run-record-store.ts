@@ -52,6 +52,7 @@ export class RunRecordStore implements RunRecord {
       messages: found.messages,
       invocations: calls.map(storedInvocationFromRow),
       cancelRequested: found.row.cancelRequestedAt !== null,
+      holding: found.row.holding,
     };
   }
 
@@ -213,6 +214,15 @@ export class RunRecordStore implements RunRecord {
       events: [{ kind: 'tool.finished', data: { invocation: id, status, code: error?.code ?? null } }],
       change: { id, status, set: errorSet(error) },
     });
+  }
+
+  async heldAt(): Promise<Date> {
+    const [row] = await this.#database.connection
+      .select({ nowMs: sql<string>`extract(epoch from clock_timestamp()) * 1000` })
+      .from(runs)
+      .where(this.#held());
+    if (!row) throw new LeaseLost(this.run);
+    return new Date(Number(row.nowMs));
   }
 
   async confirmationOf(id: InvocationId): Promise<ConfirmationId | null> {

@@ -27,6 +27,7 @@ export function runFromRow(
     evaluation: row.evaluation,
     apiKeyId: row.apiKeyId,
     invocations: inOrder(row, invocations).map(invocationFromRow),
+    eventCount: row.eventSeq,
     createdAt: row.createdAt,
     finishedAt: row.finishedAt,
   };

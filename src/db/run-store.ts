@@ -23,7 +23,8 @@ export function createRunStore(database: Database): RunStore {
   return {
     async create(facts, owner) {
       const outcome = await database.transaction(async (transaction) => {
-        if (facts.parent !== null && (await isWide(transaction, facts.parent))) return 'too-many';
+        const refusal = facts.parent === null ? null : await refusalOf(transaction, facts.parent);
+        if (refusal !== null) return refusal;
         const rows = await transaction
           .insert(runs)
           .values({ ...rowOf(facts), leaseOwner: owner })
@@ -204,14 +205,25 @@ export function createRunStore(database: Database): RunStore {
   };
 }
 
-/** Whether a run has started all the runs that it may, this invocation's not counted. Locks it: calls of one turn come at once. */
-async function isWide(transaction: Connection, parent: NonNullable<RunFacts['parent']>): Promise<boolean> {
-  await transaction.select({ id: runs.id }).from(runs).where(eq(runs.id, parent.run)).for('no key update');
+/**
+ * Why a run starts no other one: it is over, whatever a worker that lost it still thinks, or it has started all the
+ * runs that it may, this invocation's not counted. Locks it: calls of one turn come at once, and so may its end.
+ */
+async function refusalOf(
+  transaction: Connection,
+  parent: NonNullable<RunFacts['parent']>,
+): Promise<'unwanted' | 'too-many' | null> {
+  const [caller] = await transaction
+    .select({ finishedAt: runs.finishedAt, cancelRequestedAt: runs.cancelRequestedAt })
+    .from(runs)
+    .where(eq(runs.id, parent.run))
+    .for('no key update');
+  if (!caller || caller.finishedAt !== null || caller.cancelRequestedAt !== null) return 'unwanted';
   const started = await transaction.$count(
     runs,
     and(eq(runs.parentRun, parent.run), ne(runs.parentInvocation, parent.invocation)),
   );
-  return started >= MOST_DELEGATES;
+  return started >= MOST_DELEGATES ? 'too-many' : null;
 }
 
 const takenBy = (owner: string) => ({

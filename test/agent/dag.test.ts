@@ -4,6 +4,7 @@ import type { Run } from '../../src/agent/run.ts';
 import type { Database } from '../../src/db/database.ts';
 import { agentId, personId } from '../../src/ids.ts';
 import { openPostgres } from '../support/databases.ts';
+import { failFirstWrites } from '../support/momentary-fault.ts';
 import { endOldAttempt } from '../support/old-attempt.ts';
 import { until } from '../support/until.ts';
 import { agentNode, type EngineFixture, startEngine, toolNode } from './engine-fixture.ts';
@@ -82,6 +83,8 @@ describe('the DAG executor', () => {
     ['an unknown agent', [agentNode('a', 'nobody')], /"a" names the agent "nobody"/],
     ['an agent that is no delegate', [agentNode('a', 'stranger')], /"stranger"/],
     ['arguments that cannot be kept', [toolNode('a', 'oa__log', { x: '\u0000' })], /Node "a"/],
+    ['an input that cannot be kept', [agentNode('a', 'helper', [], '\u0000')], /Node "a"/],
+    ['an input that is too long', [agentNode('a', 'helper', [], 'x'.repeat(270_000))], /Node "a": .*limit/],
   ])('refuses a plan with %s before anything runs', async (_what, plan, message) => {
     await expect(start([free('fine'), ...plan].slice(plan.length === 0 ? 1 : 0))).rejects.toMatchObject({
       code: 'invalid_plan',
@@ -123,6 +126,18 @@ describe('the DAG executor', () => {
     const run = await engine.finished(id);
     expect(run).toMatchObject({ status: 'succeeded', output: '{"join":{"logged":true}}' });
     expect(new Set(Object.values(statuses(run)))).toEqual(new Set(['succeeded']));
+  });
+
+  it('a fault at one node does not wait for the people who are asked about another', async () => {
+    const endFaults = await failFirstWrites(database, { condition: "new.status = 'skipped'", times: 1 });
+    const { id } = await start([gated('a', { onRejected: 'skip' }), gated('b')]);
+    await nodeReads(id, 'b', 'waiting');
+    await decideNode(id, 'a', 'reject');
+    await nodeReads(id, 'a', 'skipped');
+    await endFaults();
+    await decideNode(id, 'b', 'approve');
+    expect(await engine.finished(id)).toMatchObject({ status: 'succeeded' });
+    expect(tools.callsTo('/payments').length).toBe(1);
   });
 
   it('waits for gated nodes at the end of the plan, too', async () => {

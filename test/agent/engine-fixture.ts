@@ -53,6 +53,8 @@ export interface EngineFixture {
   gateFault: (() => Promise<void>) | null;
   /** Set by a test to break the record, before anything is written. */
   auditFault: (() => Promise<void>) | null;
+  /** Set by a test to break a claim before it reaches the database. */
+  claimFault: (() => void) | null;
   /** Set by a test to come between the claim and what follows. */
   afterClaim: (() => void) | null;
   start(input: Partial<StartRun> & { readonly agent: StartRun['agent'] }): Promise<Run>;
@@ -109,9 +111,10 @@ export async function startEngine(input: {
     organization: config.organization,
     ownerOf: (id) => config.agents.find((agent) => agent.id === id)?.owner ?? null,
   });
-  const fixture: Pick<EngineFixture, 'gateFault' | 'auditFault' | 'afterClaim'> = {
+  const fixture: Pick<EngineFixture, 'gateFault' | 'auditFault' | 'claimFault' | 'afterClaim'> = {
     gateFault: null,
     auditFault: null,
+    claimFault: null,
     afterClaim: null,
   };
   const recorder = createAuditRecorder(database);
@@ -141,6 +144,7 @@ export async function startEngine(input: {
     confirmations: {
       ...confirmations,
       async claim(claim) {
+        fixture.claimFault?.();
         const outcome = await confirmations.claim(claim);
         fixture.afterClaim?.();
         return outcome;

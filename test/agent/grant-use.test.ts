@@ -5,6 +5,7 @@ import type { Database } from '../../src/db/database.ts';
 import { FreezeStore } from '../../src/db/freeze-store.ts';
 import { agentId, personId } from '../../src/ids.ts';
 import { openPostgres } from '../support/databases.ts';
+import { failFirstWrites } from '../support/momentary-fault.ts';
 import { until } from '../support/until.ts';
 import { type EngineFixture, startEngine } from './engine-fixture.ts';
 import { ModelServer, toolResult } from './model-server.ts';
@@ -46,6 +47,7 @@ describe('between the approval and the tool', () => {
     model.requests.length = 0;
     model.script('buyer', [{ calls: [PAY] }, { text: 'I see.' }]);
     engine.afterClaim = null;
+    engine.claimFault = null;
     const freezes = new FreezeStore(database);
     for (const { id } of await freezes.active())
       for (const by of [LI, ZHAO]) await freezes.end({ id, by, mayStill: () => true });
@@ -83,12 +85,25 @@ describe('between the approval and the tool', () => {
 
   it('a claim whose answer is lost does not run: it may have been used', async () => {
     engine.afterClaim = () => {
+      engine.afterClaim = null;
       throw new Error('the connection broke');
     };
     const { told, after } = await approve();
     expect(tools.calls).toEqual([]);
     expect(told).toMatchObject({ status: 'blocked', code: 'gate_unavailable', executed: false });
     expect(after).toMatchObject({ execution: { status: 'failed', detail: 'not sent' } });
+  });
+
+  it('a momentary fault of the database uses up no approval: claim and note are tried again', async () => {
+    let faults = 1;
+    engine.claimFault = () => {
+      if (faults-- > 0) throw new Error('the connection broke');
+    };
+    const endFaults = await failFirstWrites(database, { condition: "new.phase = 'executing'", times: 1 });
+    const { invocation } = await approve();
+    await endFaults();
+    expect(invocation).toMatchObject({ status: 'succeeded' });
+    expect(tools.calls.length).toBe(1);
   });
 
   it('a call that was frozen meanwhile does not run', async () => {

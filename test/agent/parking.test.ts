@@ -243,6 +243,9 @@ describe.each(DATABASES)('a run that only waits, on $name', ({ name, open }) => 
     expect(settled.kind).toBe('settled');
     expect(await engine.finished(id)).toMatchObject({ status: 'succeeded' });
     expect(tools.calls.map(({ path }) => path)).toEqual(['/broken', '/log']);
+    // What came after the settlement was no waiting.
+    const rows = await rowsOf(database.connection, sql`select 1 from runs where id = ${id} and not holding`);
+    expect(rows.length).toBe(1);
   });
 
   it('is parked while people are asked to run a call again, and goes on with what that brought', async () => {

@@ -223,7 +223,7 @@ describe('the ReAct executor', () => {
   });
 
   it('asks once more after an empty turn, and fails in words after two', async () => {
-    model.script('buyer', [{ calls: [] }, { text: 'Here I am.' }]);
+    model.script('buyer', [{ text: ' \n\u3000' }, { text: 'Here I am.' }]);
     expect(await engine.finished((await start()).id)).toMatchObject({ output: 'Here I am.' });
     model.script('buyer', [{ calls: [] }, { raw: { choices: [{ message: { content: '' } }] } }]);
     expect(await engine.finished((await start()).id)).toMatchObject({

@@ -2,23 +2,26 @@ import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { LeaseLost } from '../../src/agent/run-record.ts';
 import type { RunLease, RunStore } from '../../src/agent/run-store.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import { connectPostgres } from '../../src/db/connect-postgres.ts';
 import type { Database } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { rowsOf } from '../../src/db/rows-of.ts';
 import { createRunStore } from '../../src/db/run-store.ts';
-import { agentId, newRunId, type RunId } from '../../src/ids.ts';
+import { agentId, newInvocationId, newRunId, type RunId } from '../../src/ids.ts';
 import { newPostgresDatabase } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 import { type EngineFixture, startEngine, toolNode } from './engine-fixture.ts';
 import { ModelServer, toolResult } from './model-server.ts';
-import { agent, sampleConfig } from './sample-config.ts';
+import { agent, sampleConfig, withTools } from './sample-config.ts';
 import { ToolServer } from './tool-server.ts';
 
 const BUYER = agentId('buyer');
 const PAYMENT = { payee: 'Acme Ltd', amount: '10.00' };
 const PAY = { id: 'p', name: 'oa__pay', arguments: PAYMENT };
 const LOG = { id: 'l', name: 'oa__log' };
+
+const clockOff = (byMs: number): Clock => ({ ...systemClock, now: () => systemClock.now() + byMs });
 
 /** What a process leaves behind, and what the next one makes of it. Each process has its own connections. */
 describe('a run whose process is gone', () => {
@@ -54,9 +57,9 @@ describe('a run whose process is gone', () => {
     }
   });
 
-  async function startProcess(): Promise<EngineFixture> {
+  async function startProcess(changes: Partial<Parameters<typeof startEngine>[0]> = {}) {
     const own = await connectPostgres({ url, poolSize: 4 });
-    const engine = await startEngine({ database: own, config });
+    const engine = await startEngine({ database: own, config, ...changes });
     open.push({ engine, database: own });
     return engine;
   }
@@ -164,6 +167,71 @@ describe('a run whose process is gone', () => {
     expect(rows.length).toBe(1);
   });
 
+  it.each([
+    ['asks', async () => {}],
+    [
+      'gives its call up',
+      async () => {
+        throw new Error('the database is gone');
+      },
+    ],
+  ])('is asked about once, also where a worker that has lost it %s only now', async (_what, gate) => {
+    model.script('buyer', [{ calls: [PAY] }, { text: 'Paid.' }]);
+    const stale = await startProcess();
+    let asking = false;
+    let goOn = () => {};
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    stale.gateFault = async () => {
+      asking = true;
+      await held;
+      await gate();
+    };
+    const { id } = await stale.start({ agent: BUYER });
+    await until(() => asking);
+    await endLeases();
+    const other = await startProcess();
+    const [request] = await other.asked(id);
+    goOn();
+    await until(() => stale.engine.activeRuns() === 0);
+    if (request) await other.decide(request.id, 'approve');
+    expect(await other.finished(id)).toMatchObject({ status: 'succeeded', output: 'Paid.' });
+    expect(tools.callsTo('/payments').length).toBe(1);
+    const rows = await rowsOf(database.connection, sql`select id from confirmations where run_id = ${id}`);
+    expect(rows.length).toBe(1);
+  });
+
+  it('is not given up too early by a process whose clock is an hour ahead', async () => {
+    model.script('buyer', [{ calls: [{ ...PAY, name: 'oa__pay_slowly' }] }, { text: 'Paid.' }]);
+    const stale = await startProcess();
+    const { id } = await stale.start({ agent: BUYER });
+    const [request] = await stale.asked(id);
+    const sent = tools.next();
+    if (request) await stale.decide(request.id, 'approve');
+    await sent;
+    await endLeases();
+    const other = await startProcess({ clock: clockOff(3_600_000) });
+    expect(await other.finished(id)).toMatchObject({ invocations: [{ status: 'succeeded' }] });
+    expect(request && (await other.confirmations.get(request.id))).toMatchObject({
+      execution: { status: 'succeeded' },
+    });
+  });
+
+  it('is told without a new card that a call was rejected, also where its tool reads otherwise by now', async () => {
+    model.script('buyer', [{ calls: [PAY] }, { calls: [PAY] }, { text: 'I see.' }]);
+    const first = await startProcess();
+    const { id } = await first.start({ agent: BUYER });
+    const [request] = await first.asked(id);
+    await stopInOrder(first);
+    const reworded = withTools(config, (all) => all.map((tool) => ({ ...tool, description: 'Pays, now.' })));
+    const second = await startProcess({ config: reworded });
+    if (request) await second.decide(request.id, 'reject');
+    const run = await second.finished(id);
+    expect(run.invocations.map(({ error }) => error?.code)).toEqual(['rejected', 'rejected']);
+    expect(run.invocations[1]?.confirmation).toBe(null);
+  });
+
   it('never runs again what was being sent: the outcome is unknown, and the model is told so', async () => {
     model.script('buyer', [{ calls: [PAY] }, { text: 'I do not know.' }]);
     const first = await startProcess();
@@ -184,7 +252,8 @@ describe('a run whose process is gone', () => {
     await database.connection.execute(
       sql`update invocations set phase = 'executing', status = 'running', executing_at = now() - interval '55 minutes' where run_id = ${id}`,
     );
-    const second = await startProcess();
+    // Nor too late, where its clock is an hour behind.
+    const second = await startProcess({ clock: clockOff(-3_600_000) });
     const run = await second.finished(id);
     expect(run).toMatchObject({ status: 'succeeded', invocations: [{ status: 'unknown' }] });
     expect(await second.confirmations.get(request.id)).toMatchObject({ execution: { status: 'unknown' } });
@@ -360,6 +429,19 @@ describe('a run whose process is gone', () => {
         'model.delta',
         'run.finished',
       ]);
+    });
+
+    it('starts no delegate for a run that is over or to be stopped', async () => {
+      const [over, stopped] = [newRunId(), newRunId()];
+      const lease = await created(store(), over, 'one');
+      await store().record(lease).finish({ status: 'failed', output: null, error: null });
+      const stopping = await created(store(), stopped, 'one');
+      await store().requestCancel(stopped);
+      for (const run of [over, stopped]) {
+        const child = { ...facts(newRunId()), parent: { run, invocation: newInvocationId() }, depth: 1 };
+        expect(await store().create(child, 'one')).toEqual({ kind: 'unwanted' });
+      }
+      await store().record(stopping).finish({ status: 'cancelled', output: null, error: null });
     });
 
     it('gives a process its own run again where the answer that made it its own was lost', async () => {

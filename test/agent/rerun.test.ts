@@ -260,6 +260,30 @@ describe('a call whose outcome nobody knows', () => {
     expect(rig.payments.callsTo('/flaky').length).toBe(2);
   });
 
+  it('a process whose claim breaks says nothing of the attempt, which another one may be making', async () => {
+    const { id } = await rig.engine.start({ agent: BUYER, input: script([AGAIN]) });
+    const first = await unknown(id);
+    const second = await askedAgain(first);
+    let broken = 0;
+    other.claimFault = () => {
+      broken += 1;
+      throw new Error('the connection broke');
+    };
+    const claimed = new Promise<void>((resolve) => {
+      rig.engine.afterClaim = () => {
+        rig.engine.afterClaim = null;
+        resolve();
+      };
+    });
+    await vote(other, second, 'approve');
+    await claimed;
+    await until(() => broken > 0);
+    await ended(second.id, 'succeeded');
+    other.claimFault = null;
+    const { invocations } = await rig.engine.finished(id);
+    expect(invocations).toMatchObject([{ status: 'succeeded' }]);
+  });
+
   it('a cancelled run withdraws the question, and nothing runs', async () => {
     const { id } = await rig.engine.start({ agent: BUYER, plan: [toolNode('a', 'oa__pay_again', PAYMENT)] });
     const first = await unknown(id);

@@ -1,4 +1,6 @@
+import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { rowsOf } from '../../src/db/rows-of.ts';
 import type { Turn } from '../agent/model-server.ts';
 import { toolResults } from '../agent/model-server.ts';
 import { agent, NO_LIMITS } from '../agent/sample-config.ts';
@@ -77,6 +79,10 @@ describe('a model that misbehaves', () => {
       { id: 'call_1_3' },
       { id: 'call_1_1' },
       { id: '' },
+      // Three that would be one in the database.
+      { id: '\ud800' },
+      { id: '\udfff' },
+      { id: '\0' },
     ];
     const { id } = await play(
       { calls: names.map((given) => ({ name: 'oa__weather', ...given })) },
@@ -84,7 +90,12 @@ describe('a model that misbehaves', () => {
     );
     // The strict provider refuses a history with an id twice.
     expect(await rig.engine.finished(id)).toMatchObject({ status: 'succeeded', output: 'Done.' });
-    expect(rig.payments.calls.length).toBe(7);
+    expect(rig.payments.calls.length).toBe(names.length);
+    const kept = await rowsOf<{ id: string }>(
+      rig.database.connection,
+      sql`select call ->> 'id' as id from run_messages, jsonb_path_query(message, '$.toolCalls[*]') as call where run_id = ${id}`,
+    );
+    expect(new Set(kept.map((call) => call.id)).size).toBe(names.length);
   });
 
   it.each([

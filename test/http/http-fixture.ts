@@ -127,6 +127,7 @@ export class RunsFixture implements RunService {
       evaluation: false,
       apiKeyId: 'procurement',
       invocations: [],
+      eventCount: 3,
       createdAt: new Date('2026-11-30T10:00:00Z'),
       finishedAt: null,
       ...changes,

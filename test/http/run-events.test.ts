@@ -99,7 +99,7 @@ describe('the event stream of a run', () => {
     expect([over.statusCode, over.body]).toEqual([204, '']);
   });
 
-  it.each([['x'], ['-1'], ['1.5'], ['99999999999999999999'], ['1, 2']])(
+  it.each([['x'], ['-1'], ['1.5'], ['99999999999999999999'], ['999999999999999'], ['4'], ['1, 2']])(
     'refuses the Last-Event-ID %s',
     async (id) => {
       const response = await events(neighbours.runs.add().id, { 'last-event-id': id });

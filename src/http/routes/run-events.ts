@@ -46,7 +46,9 @@ export function runEventsRoute(
     },
     async (request, reply) => {
       const afterSeq = lastEventId(request);
-      const { id, finishedAt } = await ports.findRun(request, request.params.id);
+      const { id, finishedAt, eventCount } = await ports.findRun(request, request.params.id);
+      // Of another run: to go on after it would leave out what this client has never seen.
+      if (afterSeq > eventCount) throw notOfThisStream();
       const signal = ports.openRequests.signalOf(reply);
       const source = ports.runs.events({ id, afterSeq, signal });
       // A run in progress may be silent for days: only the source of a finished one is looked into first.
@@ -75,5 +77,8 @@ function lastEventId(request: FastifyRequest): number {
   const header = singleHeader(request, 'last-event-id');
   if (header.kind === 'absent' || (header.kind === 'value' && header.value === '')) return 0;
   if (header.kind === 'value' && /^\d{1,15}$/.test(header.value)) return Number(header.value);
-  throw new CountersignError('invalid_request', 'Last-Event-ID must be the id of an event of this stream.');
+  throw notOfThisStream();
 }
+
+const notOfThisStream = (): CountersignError =>
+  new CountersignError('invalid_request', 'Last-Event-ID must be the id of an event of this stream.');
