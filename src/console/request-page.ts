@@ -137,7 +137,7 @@ function argumentList({ request, locale, mask }: RequestPageInput, texts: Consol
   const inOrder = leaves.sort(([left], [right]) => rank(left) - rank(right));
   return html`<dl>${inOrder.map(
     ([pointer, value]) =>
-      html`<dt title="${visibleText(pointer).text}">${visible(visibleText(labelOf(pointer)), texts)}</dt><dd class="value">${visible(visibleText(argumentText(value)), texts)}${masked.includes(pointer) && html` <span class="badge">${texts.masked}</span>`}</dd>`,
+      html`<dt title="${visibleText(maskSecrets(pointer)).text}">${visible(visibleText(labelOf(pointer)), texts)}</dt><dd class="value">${visible(visibleText(argumentText(value)), texts)}${masked.includes(pointer) && html` <span class="badge">${texts.masked}</span>`}</dd>`,
   )}</dl>`;
 }
 

@@ -150,11 +150,19 @@ describe('a long connection', () => {
       expect(condition()).toBe(true);
     };
     await connect();
-    await untilNow(() => channel.connection?.status().open === 2);
-    for (const connection of platform().connections()) connection.freeze();
-    // The interval that the endpoint gave is two minutes; the channel pings after half of one.
+    await untilNow(() => channel.connection?.status().open === 2 && platform().connections().length === 2);
+    // The second answer comes behind the pong.
+    const pongs = async () => {
+      for (const at of [0, 1, 0, 1]) expect(await connectionAt(at).deliver({})).toMatchObject({ code: 200 });
+    };
+    // The endpoint and each pong say that two minutes between pings will do; the channel pings after half of one.
+    await pongs();
     vi.advanceTimersByTime(30_000);
-    vi.advanceTimersByTime(10_000);
+    await pongs();
+    for (const connection of platform().connections()) connection.freeze();
+    vi.advanceTimersByTime(30_000);
+    vi.advanceTimersByTime(12_000);
+    await untilNow(() => channel.connection?.status().open === 0);
     await untilNow(() => {
       vi.advanceTimersByTime(100);
       const status = channel.connection?.status();
