@@ -169,17 +169,15 @@ describe.each(DATABASES)('cards over days and outages on $name', ({ open }) => {
     expect(shown()).toEqual([['pending', 2, expect.stringContaining('buttons ')]]);
   });
 
-  it('are changed after all once the channel takes cards again', async () => {
+  it('are changed after all once the channel lets us, though no other card is sent there', async () => {
     const id = await sentCard();
     slack.updateSteps.push({ kind: 'refused', error: 'token_revoked' });
     await vote(id, 'reject');
     await until(async () => (await rowOf(id)).error === 'token_revoked');
-    await change(id, { at: daysAgo(1) });
     await restart();
-    // Nothing says that the channel works again.
+    // Not at once: it was refused a moment ago.
     expect(slack.updates).toHaveLength(1);
-    const other = await core.pending();
-    await row(other, { state: 'sent' });
+    await change(id, { at: daysAgo(1) });
     await restart();
     await row(id, { shownVersion: 2, error: null });
     expect(shown()[0]).toEqual(['rejected', 2, 'no buttons']);
