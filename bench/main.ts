@@ -17,19 +17,34 @@ import { benchPolicies } from './policies.ts';
 import { benchWaits } from './waits.ts';
 
 // `npm run bench`: every figure beside its reference, measured in this one run; JSON on the last line.
+// `npm run bench -- decisions callbacks` measures only these.
+const BENCHES: Readonly<
+  Record<string, (database: () => Promise<string>) => BenchRow[] | Promise<BenchRow[]>>
+> = {
+  'hook-dispatch': benchHookDispatch,
+  policies: benchPolicies,
+  'invoke-tool': benchInvokeTool,
+  'durable-run': async (database) => benchDurableRun(await database()),
+  'decision-to-resume': async (database) => benchDecisionToResume(await database()),
+  'parked-run': async (database) => benchParkedRun(await database()),
+  decisions: async (database) => benchDecisions(await database()),
+  callbacks: async (database) => benchCallbacks(await database()),
+  waits: async (database) => benchWaits(await database()),
+};
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !(name in BENCHES));
+if (unknown.length > 0) {
+  console.error(`No bench is called ${unknown.join(', ')}. There are: ${Object.keys(BENCHES).join(', ')}.`);
+  process.exit(2);
+}
 const folder = await mkdtemp(join(tmpdir(), 'countersign-bench-'));
 const server = await startPostgres(folder);
 const rows: BenchRow[] = [];
 try {
-  rows.push(...(await benchHookDispatch()));
-  rows.push(...benchPolicies());
-  rows.push(...(await benchInvokeTool()));
-  rows.push(...(await benchDurableRun(await freshDatabase('durable'))));
-  rows.push(...(await benchDecisionToResume(await freshDatabase('resume'))));
-  rows.push(...(await benchParkedRun(await freshDatabase('parked'))));
-  rows.push(...(await benchDecisions(await freshDatabase('decisions'))));
-  rows.push(...(await benchCallbacks(await freshDatabase('callbacks'))));
-  rows.push(...(await benchWaits(await freshDatabase('waits'))));
+  for (const [name, bench] of Object.entries(BENCHES)) {
+    if (asked.length > 0 && !asked.includes(name)) continue;
+    rows.push(...(await bench(() => freshDatabase(name.replaceAll('-', '_')))));
+  }
 } finally {
   await server.stop();
   await rm(folder, { recursive: true, force: true });

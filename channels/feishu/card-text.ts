@@ -1,45 +1,38 @@
+import { CARD_WORDS, type CardWords } from '../../src/channel/card-words.ts';
 import { cutText } from '../../src/channel/cut-text.ts';
+import { withoutCutMark } from '../../src/channel/cut-to-fit.ts';
 import type { Locale } from '../../src/locale.ts';
 
-/** The few words that only a Feishu card needs; everything else comes with the card. */
-export interface CardText {
-  readonly tool: string;
+/** How a Feishu card says what it adds to a card; everything else comes with the card. */
+export interface CardText extends CardWords {
   readonly labelled: (label: string, value: string) => string;
-  /** Takes the place of lines that found no room. */
-  readonly moreLines: (count: number) => string;
-  readonly notApprovableHere: string;
   /** `text`, or its first `maxCharacters` code points and a visible mark of how much is missing. */
   readonly cut: (text: string, maxCharacters: number) => string;
 }
 
 export const cardText: Readonly<Record<Locale, CardText>> = {
   'zh-CN': {
-    tool: '工具',
+    ...CARD_WORDS['zh-CN'],
     labelled: (label, value) => `${label}：${value}`,
-    moreLines: (count) => `…… 另有 ${count} 项未在此显示，请打开完整请求查看`,
-    notApprovableHere:
-      '此卡片无法完整显示决定所需的内容，因此不能在这里批准。完整请求只供查看；要批准，请用本人的密钥调用接口。',
-    cut: (text, max) => cutWith(text, max, (missing) => `……（还有 ${missing} 个字符未显示）`),
+    cut: (text, max) => cutAt(text, max, 'zh-CN'),
   },
   'en-US': {
-    tool: 'Tool',
+    ...CARD_WORDS['en-US'],
     labelled: (label, value) => `${label}: ${value}`,
-    moreLines: (count) => `… and ${count} more not shown here; open the full request to see them`,
-    notApprovableHere:
-      'This card cannot show in full what decides, so it cannot be approved here. The full request is for reading; approve over the API with your own key.',
-    cut: (text, max) => cutWith(text, max, (missing) => `… (${missing} more characters not shown)`),
+    cut: (text, max) => cutAt(text, max, 'en-US'),
   },
 };
 
 /** Counts code points, and cuts between characters: half an emoji or half of an escape would hide something again. */
-function cutWith(text: string, maxCharacters: number, mark: (missing: number) => string): string {
+function cutAt(marked: string, maxCharacters: number, locale: Locale): string {
+  const { text, missing } = withoutCutMark(marked, locale);
   let characters = 0;
   let kept = text.length;
   for (let at = 0; at < text.length; at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1) {
     if (characters === maxCharacters) kept = at;
     characters += 1;
   }
-  if (characters <= maxCharacters) return text;
+  if (characters <= maxCharacters) return marked;
   const head = cutText(text, kept).text;
-  return head + mark(characters - [...head].length);
+  return head + CARD_WORDS[locale].moreCharacters(missing + characters - [...head].length);
 }

@@ -4,6 +4,9 @@ import * as lark from '@larksuiteoapi/node-sdk';
 import axios, { type AxiosResponse, isAxiosError } from 'axios';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { callDeadline } from '../../src/channel/call-deadline.ts';
+import { neverConnected } from '../../src/channel/never-connected.ts';
+import { rateLimitWaitMs } from '../../src/channel/rate-limit-wait.ts';
 import type { Clock } from '../../src/clock.ts';
 import type { FeishuSettings } from './config.ts';
 import { API_TIMEOUT_MS, MAX_API_ANSWER_BYTES } from './limits.ts';
@@ -69,7 +72,7 @@ export function createFeishuClient(input: {
   const token = new TenantToken({ clock, request: requestToken });
 
   async function requestToken(): ReturnType<TokenRequest> {
-    const deadline = callDeadline(clock, closing.signal);
+    const deadline = callDeadline({ clock, timeoutMs: API_TIMEOUT_MS, signals: [closing.signal] });
     try {
       const response = await sdk.request<AxiosResponse>({
         method: 'POST',
@@ -89,7 +92,11 @@ export function createFeishuClient(input: {
   }
 
   async function callWith(accessToken: string, request: ApiRequest): Promise<ApiResult | 'token-refused'> {
-    const deadline = callDeadline(clock, AbortSignal.any([request.signal, closing.signal]));
+    const deadline = callDeadline({
+      clock,
+      timeoutMs: API_TIMEOUT_MS,
+      signals: [request.signal, closing.signal],
+    });
     try {
       const response = await sdk.request<AxiosResponse>(
         {
@@ -155,13 +162,6 @@ function createHttp(): lark.HttpInstance {
   return http as unknown as lark.HttpInstance;
 }
 
-/** Bounds a whole call; axios's own time-out is reset by every byte that drips in. */
-function callDeadline(clock: Clock, signal: AbortSignal): { signal: AbortSignal; clear: () => void } {
-  const overdue = new AbortController();
-  const clear = clock.setTimer(API_TIMEOUT_MS, () => overdue.abort(new Error('timed out')));
-  return { signal: AbortSignal.any([signal, overdue.signal]), clear };
-}
-
 const apiAnswer = z.object({ code: z.int(), msg: z.string().nullish(), data: z.unknown().optional() });
 
 const answerOf = (response: AxiosResponse) => apiAnswer.safeParse(response.data).data ?? null;
@@ -212,37 +212,11 @@ function classifyAnswer(response: AxiosResponse): ApiResult {
     : { kind: 'retry', error, retryAfterMs: null };
 }
 
-/** Where the platform is busy and does not say for how long. */
-const UNSAID_RESET_MS = 5_000;
-
-/** `x-ogw-ratelimit-reset`: seconds until the limit is lifted. Bounded, so that no answer can park a card. */
+/** `x-ogw-ratelimit-reset`: seconds until the limit is lifted. */
 function rateLimitReset(response: AxiosResponse): number {
   const header: unknown = response.headers['x-ogw-ratelimit-reset'] ?? response.headers['retry-after'];
-  if (typeof header !== 'string' || !/^\d{1,6}$/.test(header)) return UNSAID_RESET_MS;
-  return Math.min(Number(header), 300) * 1000;
+  return rateLimitWaitMs(typeof header === 'string' && /^\d{1,6}$/.test(header) ? Number(header) : undefined);
 }
-
-/** The request never left: nothing can have been carried out. */
-function neverConnected(error: unknown): boolean {
-  if (!isAxiosError(error)) return false;
-  const cause: unknown = error.cause;
-  const connecting =
-    typeof cause === 'object' && cause !== null && 'syscall' in cause && cause.syscall === 'connect';
-  return (
-    connecting || CONNECTION_FAILURES.has(error.code ?? '') || /^(CERT_|ERR_TLS_)/.test(error.code ?? '')
-  );
-}
-
-const CONNECTION_FAILURES = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-]);
 
 /** An axios error holds the request, app secret included: only its code is told. */
 function describeFailure(error: unknown): string {

@@ -2,13 +2,13 @@ import type { Notice } from '../../src/channel/card.ts';
 import type {
   Channel,
   ChannelAnswer,
-  HttpAnswer,
   InboundResult,
   OutgoingUpdate,
   SendOutcome,
   UpdateOutcome,
 } from '../../src/channel/channel.ts';
 import type { ChannelInput, ChannelKind } from '../../src/channel/channel-kind.ts';
+import { jsonAnswer } from '../../src/channel/http-answers.ts';
 import { withConnections } from '../../src/channel/inbound-connection.ts';
 import type { CallbackReply } from '../../src/channel/inbound-event.ts';
 import type { Locale } from '../../src/locale.ts';
@@ -112,7 +112,7 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
         case 'refused':
           return verified;
         case 'challenge':
-          return { kind: 'answered', answer: json({ challenge: verified.challenge }) };
+          return { kind: 'answered', answer: jsonAnswer({ challenge: verified.challenge }) };
         case 'callback':
           return { kind: 'event', event: parseCallback(verified.payload) };
       }
@@ -214,7 +214,7 @@ function messageIdIn(data: unknown): string | null {
 function toast(reply: CallbackReply, locale: Locale): ChannelAnswer {
   const { level, text } = noticeOf(reply);
   return {
-    answer: json({
+    answer: jsonAnswer({
       toast: {
         type: level,
         content: text[locale],
@@ -235,9 +235,3 @@ function noticeOf(reply: CallbackReply): Notice {
       return { level: 'warning', text: reply.failure.text };
   }
 }
-
-const json = (body: unknown): HttpAnswer => ({
-  status: 200,
-  contentType: 'application/json; charset=utf-8',
-  body: JSON.stringify(body),
-});

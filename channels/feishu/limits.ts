@@ -2,8 +2,6 @@ import type { JsonValue } from '../../src/json.ts';
 
 /** Callbacks are a few KiB; what is larger is not worth hashing. */
 export const MAX_CALLBACK_BYTES = 256 * 1024;
-/** How far a callback's timestamp may lie from our clock, either way. */
-export const MAX_CLOCK_SKEW_SECONDS = 300;
 
 /** What one call to the open platform may take, connecting included. */
 export const API_TIMEOUT_MS = 10_000;

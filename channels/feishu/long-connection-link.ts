@@ -68,7 +68,7 @@ class SdkLink implements Link {
       },
       onError: () => this.#fail(this.#refusal),
     });
-    Object.assign(this.#client, { handleControlData: ignoreControlFrame });
+    keepIntervals(this.#client);
     const giveUp = () => this.#fail('Feishu takes too long to connect');
     signal.addEventListener('abort', giveUp, { once: true });
     void this.opened.then(() => signal.removeEventListener('abort', giveUp));
@@ -136,6 +136,14 @@ class SdkLink implements Link {
   }
 }
 
+/**
+ * Each pong brings intervals anew, and the SDK takes them unchecked: a dead connection would be found after two minutes
+ * again, and a pong without them makes it ping without pause. Those of the endpoint were checked, and stay.
+ */
+function keepIntervals(client: lark.WSClient): void {
+  Object.assign(client, { handleControlData: async () => {} });
+}
+
 /** The SDK's own dispatcher merges header and event, and the callback's token over the verification token. */
 class RawDispatcher extends lark.EventDispatcher {
   readonly #take: (payload: unknown) => Promise<unknown>;
@@ -149,13 +157,6 @@ class RawDispatcher extends lark.EventDispatcher {
     return this.#take(payload);
   }
 }
-
-/**
- * Takes the place of the SDK's private method of this name, which puts whatever a pong holds over its own intervals,
- * unchecked: the platform's usual two minutes undo ours, and a pong without an interval is a ping in each turn of the
- * event loop. That something came in at all has been noted before.
- */
-const ignoreControlFrame = async () => {};
 
 const ignore = () => {};
 const SILENT = { error: ignore, warn: ignore, info: ignore, debug: ignore, trace: ignore };

@@ -111,7 +111,7 @@ function draw(card: CardInLanguage, token: string, detail: Detail): JsonObject {
     ...factElements(card.facts, detail, text),
     ...factElements(card.references, detail, text, SOFT),
     ...summaryElements(card, detail, text),
-    ...actionElements(card, token, decisiveShown, text),
+    ...actionElements(card, token, decisiveShown),
     linkButton(card),
   ];
   return {
@@ -166,7 +166,7 @@ function argumentElements(card: CardInLanguage, detail: Detail, text: CardText):
       // The same in every language, so that no value has to stand there twice.
       line(`${text.cut(label, 100)}: ${text.cut(value, detail.lineCharacters)}`),
     ),
-    ...restMark(lines.length - shown.length, text),
+    ...restMark(lines.length - shown.length + card.linesLeftOut, text),
   ];
 }
 
@@ -193,12 +193,7 @@ const restMark = (count: number, text: CardText): JsonObject[] =>
  * A verdict that needs no reason is a plain button, where one tap decides. Those that need one share a form with one
  * input. The input is not `required`: an empty reason is answered by our own toast, on every client alike.
  */
-function actionElements(
-  card: CardInLanguage,
-  token: string,
-  decisiveShown: boolean,
-  text: CardText,
-): JsonObject[] {
+function actionElements(card: CardInLanguage, token: string, decisiveShown: boolean): JsonObject[] {
   const { actions } = card;
   if (actions.kind === 'none') return [];
   if (actions.kind === 'revoke') return [revokeButton(card.confirmationId, token, actions.label)];
@@ -225,9 +220,7 @@ function actionElements(
       name: `${verdict}.${token}.v${card.version}`,
       form_action_type: 'submit',
     }));
-  const note =
-    !actions.approvable && decisiveShown ? [line(text.notApprovableHere, { text_color: 'red' })] : [];
-  return [...note, ...plain, ...reasonForm(actions.labels.reason, submits)];
+  return [...plain, ...reasonForm(actions.labels.reason, submits)];
 }
 
 /** Who says what became of it has to say how they know, so all of it is one form. */

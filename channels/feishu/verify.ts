@@ -1,8 +1,11 @@
 import { createDecipheriv, createHash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
+import { CALLBACK_TIMESTAMP, isFresh } from '../../src/channel/callback-time.ts';
 import type { InboundRequest } from '../../src/channel/channel.ts';
+import { equalSecrets } from '../../src/channel/equal-secrets.ts';
+import { parseJson } from '../../src/channel/parse-json.ts';
 import type { FeishuWayIn } from './config.ts';
-import { MAX_CALLBACK_BYTES, MAX_CLOCK_SKEW_SECONDS } from './limits.ts';
+import { MAX_CALLBACK_BYTES } from './limits.ts';
 
 export type VerifiedCallback =
   | { readonly kind: 'refused'; readonly reason: string }
@@ -81,7 +84,6 @@ const perhapsWithHeaderToken = z.object({ header: z.object({ token: z.string().n
 /** Plaintext beside `encrypt` is refused: whoever reads it later must not take it for something verified. */
 const encryptedBody = z.strictObject({ encrypt: z.string() });
 
-const TIMESTAMP = /^\d{10}$/;
 /** Visible ASCII without the comma, by which HTTP joins repeated headers. */
 const NONCE = /^[!-+\--~]{1,128}$/;
 /** Lower case only: one signature has one spelling. */
@@ -95,7 +97,7 @@ function signatureFault(input: {
   readonly encryptKey: string;
   readonly nowMs: number;
 }): string | null {
-  const timestamp = onlyValue(headerValues(input.request, 'x-lark-request-timestamp'), TIMESTAMP);
+  const timestamp = onlyValue(headerValues(input.request, 'x-lark-request-timestamp'), CALLBACK_TIMESTAMP);
   const nonce = onlyValue(headerValues(input.request, 'x-lark-request-nonce'), NONCE);
   const signature = onlyValue(input.signatures, SIGNATURE);
   if (timestamp === null || nonce === null || signature === null)
@@ -105,8 +107,7 @@ function signatureFault(input: {
     .update(input.request.body)
     .digest();
   if (!timingSafeEqual(expected, Buffer.from(signature, 'hex'))) return 'the signature is wrong';
-  if (Math.abs(input.nowMs / 1000 - Number(timestamp)) > MAX_CLOCK_SKEW_SECONDS)
-    return 'the timestamp is outside the window';
+  if (!isFresh(timestamp, input.nowMs)) return 'the timestamp is outside the window';
   return null;
 }
 
@@ -132,22 +133,16 @@ const onlyValue = (values: readonly string[], shape: RegExp): string | null => {
 
 /** `undefined` for anything but `{"encrypt": "<ciphertext>"}` holding JSON. */
 function decryptBody(body: Buffer, encryptKey: string): unknown {
-  const envelope = encryptedBody.safeParse(parseJson(body));
+  const envelope = encryptedBody.safeParse(jsonIn(body));
   const plain = envelope.success ? decrypt(envelope.data.encrypt, encryptKey) : null;
-  return plain === null ? undefined : parseJson(plain);
+  return plain === null ? undefined : jsonIn(plain);
 }
 
 /** `undefined` where the bytes are not well-formed UTF-8 or not exactly one JSON text. */
-function parseJson(bytes: Buffer): unknown {
+function jsonIn(bytes: Buffer): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+    return parseJson(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch {
     return undefined;
   }
-}
-
-/** Compares without telling by time where two secrets differ; digests make the lengths equal. */
-function equalSecrets(left: string, right: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(left), digest(right));
 }

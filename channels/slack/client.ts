@@ -11,6 +11,8 @@ import {
 import { z } from 'zod';
 import { assertNever } from '../../src/assert-never.ts';
 import type { ChannelHealth, SendOutcome, UpdateOutcome } from '../../src/channel/channel.ts';
+import { faultName, neverConnected } from '../../src/channel/never-connected.ts';
+import { rateLimitWaitMs } from '../../src/channel/rate-limit-wait.ts';
 
 /** What one call to the Web API came to. The only place that knows Slack's errors. */
 export type SlackResult =
@@ -43,10 +45,6 @@ export interface SlackClient {
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-/** A longer `Retry-After` is not believed; the next attempt finds out. */
-const LONGEST_RETRY_AFTER_MS = 300_000;
-/** Where Slack is busy and does not say for how long. */
-const UNSAID_RETRY_AFTER_MS = 5_000;
 
 export function createSlackClient(settings: {
   readonly apiUrl: string;
@@ -120,10 +118,10 @@ const HALF_DONE: ReadonlySet<string> = new Set(['internal_error', 'fatal_error']
 
 function classify(method: string, error: unknown, status: number | null): SlackResult {
   if (error instanceof WebAPIRateLimitedError) {
-    return rateLimited(method, Math.min(error.retryAfter * 1000, LONGEST_RETRY_AFTER_MS));
+    return rateLimited(method, error.retryAfter);
   }
   // A 429 without a readable `Retry-After`.
-  if (status === 429) return rateLimited(method, UNSAID_RETRY_AFTER_MS);
+  if (status === 429) return rateLimited(method);
   if (error instanceof WebAPIPlatformError) return classifyCode(method, error);
   if (error instanceof WebAPIHTTPError) {
     const text = `${method}: HTTP ${error.statusCode}`;
@@ -132,8 +130,8 @@ function classify(method: string, error: unknown, status: number | null): SlackR
     return { kind: 'not-done', error: text, retryAfterMs: null, answered: true };
   }
   const cause = error instanceof WebAPIRequestError ? error.original : error;
-  if (neverConnected(cause)) return notDone(`${method}: cannot connect (${nameOf(cause)})`);
-  return { kind: 'uncertain', error: `${method}: no answer (${nameOf(cause)})` };
+  if (neverConnected(cause)) return notDone(`${method}: cannot connect (${faultName(cause)})`);
+  return { kind: 'uncertain', error: `${method}: no answer (${faultName(cause)})` };
 }
 
 const errorCode = z.string().regex(/^[a-z0-9_]{1,80}$/);
@@ -146,16 +144,16 @@ function classifyCode(method: string, error: WebAPIPlatformError): SlackResult {
   const details = (error.data.response_metadata?.messages ?? []).slice(0, 3).join(' ').slice(0, 300);
   const text = `${method}: ${code}${details === '' ? '' : ` ${details}`}`;
   // Some calls say it in the body.
-  if (code === 'ratelimited' || code === 'rate_limited') return rateLimited(method, UNSAID_RETRY_AFTER_MS);
+  if (code === 'ratelimited' || code === 'rate_limited') return rateLimited(method);
   if (REFUSED_FOR_GOOD.has(code)) return { kind: 'refused', code, error: text };
   if (HALF_DONE.has(code)) return { kind: 'uncertain', error: text };
   return { kind: 'not-done', error: text, retryAfterMs: null, answered: true };
 }
 
-const rateLimited = (method: string, retryAfterMs: number): SlackResult => ({
+const rateLimited = (method: string, seconds?: number): SlackResult => ({
   kind: 'not-done',
   error: `${method}: rate limited`,
-  retryAfterMs,
+  retryAfterMs: rateLimitWaitMs(seconds),
   answered: true,
 });
 
@@ -165,30 +163,6 @@ const notDone = (error: string): SlackResult => ({
   retryAfterMs: null,
   answered: false,
 });
-
-const fault = z.object({ code: z.string().optional(), syscall: z.string().optional() });
-
-/** True only where the failure is one of connecting: then the request was not written. */
-function neverConnected(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  if (cause instanceof AggregateError && cause.errors.length > 0) return cause.errors.every(isConnectFault);
-  return isConnectFault(cause);
-}
-
-function isConnectFault(cause: unknown): boolean {
-  const { code = '', syscall = '' } = fault.safeParse(cause).data ?? {};
-  return (
-    syscall === 'connect' ||
-    syscall === 'getaddrinfo' ||
-    code === 'UND_ERR_CONNECT_TIMEOUT' ||
-    /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code)
-  );
-}
-
-function nameOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown error';
-  return fault.safeParse(error.cause).data?.code ?? error.name;
-}
 
 export function toSendOutcome(result: Exclude<SlackResult, { kind: 'ok' }>): SendOutcome {
   switch (result.kind) {

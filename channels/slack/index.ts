@@ -18,6 +18,8 @@ import type { ChannelPace } from '../../src/channel/chat-pace.ts';
 import type { ChannelFinding, DiagnosisInput } from '../../src/channel/diagnosis.ts';
 import { withConnections } from '../../src/channel/inbound-connection.ts';
 import type { CallbackReply, ChannelActor, TapEvent } from '../../src/channel/inbound-event.ts';
+import { RegularCheck } from '../../src/channel/regular-check.ts';
+import { WorkUnderWay } from '../../src/channel/work-under-way.ts';
 import { slackAdvice } from './advice.ts';
 import {
   createSlackClient,
@@ -63,7 +65,6 @@ const paceOf = ({ messagesPerSecond }: SlackSettings): ChannelPace => ({
   changes: { perSecond: Math.max(messagesPerSecond, 50 / 60), burst: 10 },
 });
 
-const CHECK_EVERY_MS = 60_000;
 /** How many pages of the channel's history a look-up reads before it gives up without an answer. */
 const LOOK_UP_PAGES = 5;
 const LOOK_UP_PAGE = 200;
@@ -80,17 +81,22 @@ class SlackChannel implements Channel {
   readonly #input: ChannelInput<SlackSettings>;
   readonly #client: SlackClient;
   readonly #locales: PersonLocales;
-  /** Ephemerals, modals and checks under way; `stop` waits for them. */
-  readonly #underWay = new Set<Promise<void>>();
-  #health: ChannelHealth = { ready: false, detail: 'not started' };
-  #cancelCheck: () => void = () => {};
-  #stopped = false;
+  readonly #check: RegularCheck;
+  /** Ephemerals and modals; `stop` waits for them. */
+  readonly #answers: WorkUnderWay;
 
   constructor(input: ChannelInput<SlackSettings>) {
-    const { settings } = input;
+    const { settings, clock, logger } = input;
+    const client = createSlackClient(settings);
     this.#input = input;
-    this.#client = createSlackClient(settings);
-    this.#locales = createPersonLocales({ client: this.#client, fallback: input.locale, clock: input.clock });
+    this.#client = client;
+    this.#locales = createPersonLocales({ client, fallback: input.locale, clock });
+    this.#answers = new WorkUnderWay(logger);
+    this.#check = new RegularCheck({
+      ask: async (signal) =>
+        toHealth(await client.call({ method: 'auth.test', args: {}, signal }), settings.team),
+      ...{ platform: 'Slack', clock, logger },
+    });
     this.id = input.id;
     this.locale = input.locale;
     this.pace = paceOf(settings);
@@ -98,25 +104,17 @@ class SlackChannel implements Channel {
     if (settings.mode === 'socket') this.connection = new SlackSocketMode({ ...input, settings });
   }
 
-  /**
-   * Never throws for what Slack says: one chat that is down must not keep the gate and the other chats from
-   * starting. What is wrong shows in `health` and in the log, and is checked again every minute.
-   */
   async start(): Promise<void> {
-    this.#health = { ready: false, detail: 'not checked yet' };
-    void this.#track(this.#check());
+    this.#check.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#cancelCheck();
     await this.connection?.close();
-    await Promise.allSettled([...this.#underWay]);
-    this.#health = { ready: false, detail: 'stopped' };
+    await Promise.all([this.#answers.ended(), this.#check.stop()]);
   }
 
   health(): ChannelHealth {
-    return withConnections(this.#health, this.connection?.status());
+    return withConnections(this.#check.health(), this.connection?.status());
   }
 
   async receive(request: InboundRequest): Promise<InboundResult> {
@@ -143,7 +141,9 @@ class SlackChannel implements Channel {
       client: this.#client,
       locales: this.#locales,
     });
-    return afterwards === undefined ? { answer } : { answer, afterwards: () => this.#track(afterwards()) };
+    return afterwards === undefined
+      ? { answer }
+      : { answer, afterwards: () => this.#answers.track(afterwards()) };
   }
 
   resolve({ actor, signal }: { readonly actor: ChannelActor; readonly signal: AbortSignal }) {
@@ -278,26 +278,6 @@ class SlackChannel implements Channel {
     if (result.kind === 'ok') return { kind: 'sent', messageId: ts, ...(delivery.direct && { chat }) };
     if (result.kind === 'refused' && NOT_OURS.has(result.code)) return null;
     return { kind: 'uncertain', error: result.error };
-  }
-
-  async #check(): Promise<void> {
-    const { settings, logger, clock } = this.#input;
-    const before = this.#health.detail;
-    this.#health = toHealth(await this.#client.call({ method: 'auth.test', args: {} }), settings.team);
-    const { ready, detail } = this.#health;
-    if (detail !== before)
-      logger[ready ? 'info' : 'error']({ detail }, ready ? 'Slack can be used' : 'Slack cannot be used');
-    if (!this.#stopped)
-      this.#cancelCheck = clock.setTimer(CHECK_EVERY_MS, () => void this.#track(this.#check()));
-  }
-
-  async #track(work: Promise<void>): Promise<void> {
-    const quiet = work.catch((error: unknown) => {
-      this.#input.logger.error({ err: error }, 'work for Slack failed');
-    });
-    this.#underWay.add(quiet);
-    await quiet;
-    this.#underWay.delete(quiet);
   }
 }
 

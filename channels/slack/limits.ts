@@ -1,4 +1,4 @@
-import { cutText } from '../../src/channel/cut-text.ts';
+import { cutToFit, shortenToFit } from '../../src/channel/cut-to-fit.ts';
 import type { Locale } from '../../src/locale.ts';
 
 /**
@@ -38,40 +38,12 @@ export const fits = (text: string, limit: number): boolean => text.length <= lim
 
 /** `text`, or as much of it as fits together with a mark that says how many characters are missing. */
 export const cut = (text: string, limit: number, locale: Locale): string =>
-  cutTo(text, locale, (candidate) => fits(candidate, limit));
+  cutToFit(text, locale, (candidate) => fits(candidate, limit));
 
 /** The same, counted as the message budget counts. Empty where not even the mark fits. */
 export const cutToBytes = (text: string, limit: number, locale: Locale): string =>
-  cutTo(text, locale, (candidate) => candidate.length <= limit && bytesOf(candidate) <= limit);
+  cutToFit(text, locale, (candidate) => candidate.length <= limit && bytesOf(candidate) <= limit);
 
 /** `text` shortened for a label of a few characters, where a mark in words would not fit. */
-export const cutShort = (text: string, limit: number): string => {
-  const fitting = (candidate: string) => fits(candidate, limit);
-  return fitting(text) ? text : `${longestHead(text, (head) => fitting(`${head}…`)).text}…`;
-};
-
-const MISSING: Readonly<Record<Locale, (count: string) => string>> = {
-  'zh-CN': (count) => `…（还有 ${count} 个字符未显示）`,
-  'en-US': (count) => `… (${count} more characters not shown)`,
-};
-
-function cutTo(text: string, locale: Locale, fitting: (candidate: string) => boolean): string {
-  if (fitting(text)) return text;
-  const mark = (missing: number) => MISSING[locale](missing.toLocaleString('en-US'));
-  // The mark is longest where nothing is kept, so room for that one is room for every other.
-  const head = longestHead(text, (candidate) => fitting(candidate + mark(text.length)));
-  const result = head.text + mark(head.missing);
-  return fitting(result) ? result : '';
-}
-
-/** The longest start of `text` that is `fitting`, cut between characters; `fitting` must hold for every shorter one. */
-function longestHead(text: string, fitting: (head: string) => boolean): ReturnType<typeof cutText> {
-  let low = 0;
-  let high = Math.min(text.length, LIMITS.messageBytes);
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    if (fitting(text.slice(0, middle))) low = middle;
-    else high = middle - 1;
-  }
-  return cutText(text, low);
-}
+export const cutShort = (text: string, limit: number): string =>
+  shortenToFit(text, (candidate) => fits(candidate, limit));

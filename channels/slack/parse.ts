@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ChannelActor, InboundEvent, TapEvent } from '../../src/channel/inbound-event.ts';
+import { parseJson } from '../../src/channel/parse-json.ts';
 import type { Locale } from '../../src/locale.ts';
 import { SLACK_ID } from './config.ts';
 import { actionOf, parseButtonValue, REASON_MODAL, readModalContext } from './wire.ts';
@@ -175,12 +176,3 @@ const unsupported = (what: string): EventCallback => ({
   kind: 'event',
   event: { type: 'unsupported', what },
 });
-
-/** `undefined` where it is not JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

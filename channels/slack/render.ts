@@ -1,6 +1,9 @@
-import type { Card, CardFact, CardLine, CardState, RenderedCard } from '../../src/channel/card.ts';
+import type { Card, CardFact, RenderedCard } from '../../src/channel/card.ts';
+import { CARD_WORDS, type CardWords } from '../../src/channel/card-words.ts';
+import { factLine } from '../../src/channel/fact-line.ts';
 import { SETTLE_ACTIONS } from '../../src/channel/inbound-event.ts';
 import { onOneLine } from '../../src/channel/one-line.ts';
+import { stateIcon } from '../../src/channel/state-icon.ts';
 import type { Locale } from '../../src/locale.ts';
 import { bytesOf, cut, cutShort, cutToBytes, escapeControls, fits, LIMITS } from './limits.ts';
 import { ACTION_ID, buttonValue } from './wire.ts';
@@ -11,17 +14,14 @@ import { ACTION_ID, buttonValue } from './wire.ts';
  * or preformatted elements, which Slack takes literally: nothing in it can mention, link, format or become an emoji.
  */
 export function renderCard(card: Card, token: string): RenderedCard {
-  const texts = TEXTS[card.locale];
+  const words = CARD_WORDS[card.locale];
   const space = messageSpace(card.locale);
   // What decides gets its room first; the rest shares what is left.
-  const { blocks: decisive, allShown } = decisiveBlocks(card, texts, space);
-  const title = space.take(
-    `${card.frozen ? FROZEN_ICON : ICONS[card.state]} ${onOneLine(card.title)}`,
-    LIMITS.header,
-  );
+  const { blocks: decisive, allShown } = decisiveBlocks(card, words, space);
+  const title = space.take(`${stateIcon(card)} ${onOneLine(card.title)}`, LIMITS.header);
   const outcome = linesOf(card.outcome, 1200, card.locale);
   const mayApprove = card.actions.kind === 'decide' && card.actions.approvable && allShown;
-  const hint = card.actions.kind === 'decide' && !allShown ? [texts.noApproval] : [];
+  const hint = card.actions.kind === 'decide' && !allShown ? [words.notApprovableHere] : [];
   const warnings = [...hint, ...card.warnings].map((warning) => `⚠️ ${onOneLine(warning)}`).join('\n');
   const blocks = [
     header(title),
@@ -29,52 +29,13 @@ export function renderCard(card: Card, token: string): RenderedCard {
     ...section(space.takeBytes(warnings, WARNING_BYTES)),
     ...decisive,
     ...factBlocks([...card.facts, ...card.references], space, card.locale),
-    ...section(space.take(card.summary === null ? '' : lineOf(card.summary), 1200)),
-    ...preformatted(otherLines(card.lines, texts, space, card.locale)),
+    ...section(space.take(card.summary === null ? '' : factLine(card.summary), 1200)),
+    ...preformatted(otherLines(card, words, space)),
     ...buttons(card, token, mayApprove),
   ];
   const text = escapeControls(cut(onOneLine(card.title), LIMITS.fallbackText, card.locale));
   return { payload: JSON.stringify({ text, blocks }), decisiveShown: allShown };
 }
-
-const ICONS: Readonly<Record<CardState, string>> = {
-  pending: '🟡',
-  approved: '🔵',
-  'cooling-off': '🕒',
-  executing: '⏳',
-  succeeded: '✅',
-  failed: '❌',
-  unknown: '❓',
-  lapsed: '⌛',
-  revoked: '🚫',
-  rejected: '⛔',
-  expired: '⌛',
-  cancelled: '🚫',
-  undeliverable: '📭',
-};
-
-const FROZEN_ICON = '🧊';
-
-interface CardTexts {
-  readonly tool: string;
-  readonly noApproval: string;
-  readonly moreLines: (count: number) => string;
-}
-
-const TEXTS: Readonly<Record<Locale, CardTexts>> = {
-  'zh-CN': {
-    tool: '工具',
-    noApproval:
-      '此卡片无法完整显示决定所需的内容，因此不能在这里批准。完整请求只供查看；要批准，请用本人的密钥调用接口。',
-    moreLines: (count) => `…（还有 ${count} 行未显示）`,
-  },
-  'en-US': {
-    tool: 'Tool',
-    noApproval:
-      'This card cannot show in full what decides, so it cannot be approved here. The full request is for reading; approve over the API with your own key.',
-    moreLines: (count) => `… (${count} more lines not shown)`,
-  },
-};
 
 /** Of a message's bytes: what is left beyond these is kept for the headline and the facts. */
 const DECISIVE_BYTES = 4500;
@@ -87,32 +48,35 @@ const DECISIVE_BLOCKS = 30;
  * Each decisive line whole, in a block of its own, or not at all. Large where it fits a header and there is something
  * to decide; a card that is only read back must not look as if there were.
  */
-function decisiveBlocks(card: Card, texts: CardTexts, space: MessageSpace) {
+function decisiveBlocks(card: Card, words: CardWords, space: MessageSpace) {
   const lines = [
     ...card.lines.filter((line) => line.decisive),
     // Which tool runs decides as much as its arguments.
-    { label: texts.tool, value: card.tool, decisive: true },
+    { label: words.tool, value: card.tool, decisive: true },
   ];
   const blocks: SlackBlock[] = [];
   let bytes = 0;
   let beginningsLeft = BEGINNINGS_BYTES;
+  let withoutRoom = 0;
   let allShown = true;
   for (const line of lines) {
-    const text = lineOf(line);
+    const text = factLine(line);
     bytes += bytesOf(text);
     if (blocks.length < DECISIVE_BLOCKS && bytes <= DECISIVE_BYTES && fits(text, LIMITS.section)) {
-      const large = card.actions.kind !== 'none' && line.label !== texts.tool && fits(text, LIMITS.header);
+      const large = card.actions.kind !== 'none' && line.label !== words.tool && fits(text, LIMITS.header);
       blocks.push(...(large ? [header(text)] : section(text)));
       space.reserve(text);
     } else {
       allShown = false;
       bytes -= bytesOf(text);
-      if (blocks.length === DECISIVE_BLOCKS) continue;
-      const beginning = space.takeBytes(cut(text, LIMITS.header, card.locale), beginningsLeft);
+      const full = blocks.length === DECISIVE_BLOCKS;
+      const beginning = full ? '' : space.takeBytes(cut(text, LIMITS.header, card.locale), beginningsLeft);
       beginningsLeft -= bytesOf(beginning);
+      if (beginning === '') withoutRoom += 1;
       blocks.push(...section(beginning));
     }
   }
+  if (withoutRoom > 0) blocks.push(...section(space.take(words.moreLines(withoutRoom), LIMITS.header)));
   return { blocks, allShown };
 }
 
@@ -131,24 +95,19 @@ function factBlocks(facts: readonly CardFact[], space: MessageSpace, locale: Loc
 }
 
 /** Further arguments, one on each line; long values are cut first, so that one of them cannot hide the others. */
-function otherLines(
-  lines: readonly CardLine[],
-  texts: CardTexts,
-  space: MessageSpace,
-  locale: Locale,
-): string {
+function otherLines({ lines, linesLeftOut, locale }: Card, words: CardWords, space: MessageSpace): string {
   const all = lines.filter((line) => !line.decisive);
   const kept: string[] = [];
   const limit = Math.min(LIMITS.section, space.left()) - 100;
   let bytes = 0;
   for (const line of all) {
-    const text = cut(lineOf(line), 400, locale);
+    const text = cut(factLine(line), 400, locale);
     bytes += bytesOf(text) + 1;
     if (bytes > limit) break;
     kept.push(text);
   }
-  const missing = all.length - kept.length;
-  return [...kept, ...(missing > 0 ? [texts.moreLines(missing)] : [])].join('\n');
+  const missing = all.length - kept.length + linesLeftOut;
+  return [...kept, ...(missing > 0 ? [words.moreLines(missing)] : [])].join('\n');
 }
 
 function buttons(card: Card, token: string, mayApprove: boolean): SlackBlock[] {
@@ -197,9 +156,8 @@ const button = (actionId: string, label: string, rest: SlackBlock): SlackBlock =
   ...rest,
 });
 
-const lineOf = ({ label, value }: CardFact): string => `${onOneLine(label)}: ${onOneLine(value)}`;
 const linesOf = (facts: readonly CardFact[], valueLimit: number, locale: Locale): string =>
-  facts.map((fact) => cut(lineOf(fact), valueLimit, locale)).join('\n');
+  facts.map((fact) => cut(factLine(fact), valueLimit, locale)).join('\n');
 
 type MessageSpace = ReturnType<typeof messageSpace>;
 

@@ -1,8 +1,10 @@
 import type { Logger } from 'pino';
 import { assertNever } from '../../src/assert-never.ts';
 import type { Notice } from '../../src/channel/card.ts';
-import type { ChannelAnswer, HttpAnswer } from '../../src/channel/channel.ts';
+import type { ChannelAnswer } from '../../src/channel/channel.ts';
+import { ACKNOWLEDGED, jsonAnswer } from '../../src/channel/http-answers.ts';
 import type { CallbackReply, TapEvent } from '../../src/channel/inbound-event.ts';
+import { noticeText } from '../../src/channel/notice-text.ts';
 import { onOneLine } from '../../src/channel/one-line.ts';
 import type { Locale } from '../../src/locale.ts';
 import type { SlackClient } from './client.ts';
@@ -43,13 +45,13 @@ export function replyTo(input: {
       if (handle.surface === 'message') return later((person) => tell(person, reply.notice));
       if (reply.notice.level !== 'success') return inModal(reply.notice, locale);
       return {
-        answer: json({ response_action: 'clear' }),
+        answer: jsonAnswer({ response_action: 'clear' }),
         afterwards: inTheirLanguage((person) => tell(person, reply.notice)),
       };
     case 'reason-missing':
       if (handle.surface === 'message') return later((person) => tell(person, reply.notice));
       return {
-        answer: json({
+        answer: jsonAnswer({
           response_action: 'errors',
           errors: { [REASON_MODAL.blockId]: cut(reply.notice.text[locale], 300, locale) },
         }),
@@ -144,7 +146,7 @@ const CLOSE: Readonly<Record<Locale, string>> = { 'zh-CN': '关闭', 'en-US': 'C
 
 /** The submitted modal turns into one that says the notice. */
 const inModal = (notice: Notice, locale: Locale): ChannelAnswer => ({
-  answer: json({
+  answer: jsonAnswer({
     response_action: 'update',
     view: {
       type: 'modal',
@@ -155,24 +157,8 @@ const inModal = (notice: Notice, locale: Locale): ChannelAnswer => ({
   }),
 });
 
-const ICONS: Readonly<Record<Notice['level'], string>> = {
-  success: '✅',
-  info: 'ℹ️',
-  warning: '⚠️',
-  error: '⛔',
-};
-const noticeText = (notice: Notice, locale: Locale): string =>
-  `${ICONS[notice.level]} ${notice.text[locale]}`;
-
 const plainText = (text: string) => ({ type: 'plain_text', text, emoji: false });
 const textSection = (text: string, locale: Locale) => ({
   type: 'section',
   text: plainText(cut(text, LIMITS.section, locale)),
-});
-
-const ACKNOWLEDGED: HttpAnswer = { status: 200, contentType: 'text/plain; charset=utf-8', body: '' };
-const json = (value: unknown): HttpAnswer => ({
-  status: 200,
-  contentType: 'application/json; charset=utf-8',
-  body: JSON.stringify(value),
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { HttpAnswer } from '../../src/channel/channel.ts';
+import { parseJson } from '../../src/channel/parse-json.ts';
 
 /** What Slack sends over a Socket Mode connection (docs.slack.dev, "Using Socket Mode"). */
 export type SocketFrame =
@@ -63,12 +64,3 @@ const frame = z.union([
 ]);
 
 const answerBody = z.record(z.string(), z.unknown());
-
-/** `undefined` where it is not JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { CALLBACK_TIMESTAMP, isFresh } from '../../src/channel/callback-time.ts';
 import type { InboundRequest } from '../../src/channel/channel.ts';
 
 export type Verification =
@@ -6,9 +7,6 @@ export type Verification =
   /** `reason` is for the log and the counters; it says nothing about the secret. */
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** How far a timestamp may be from our clock, in both directions (Slack, "Verifying requests from Slack": 5 minutes). */
-const TOLERANCE_MS = 300_000;
-const TIMESTAMP = /^\d{10}$/;
 /** Lower case only: a signature with one letter's case flipped is another signature. */
 const SIGNATURE = /^v0=([0-9a-f]{64})$/;
 
@@ -24,10 +22,11 @@ export function verifySlackRequest(input: {
   const { headers, body } = input.request;
   if (input.signingSecret === '') return refused('no signing secret');
   const timestamp = only(headers['x-slack-request-timestamp']);
-  if (timestamp === null || !TIMESTAMP.test(timestamp)) return refused('timestamp missing or malformed');
+  if (timestamp === null || !CALLBACK_TIMESTAMP.test(timestamp))
+    return refused('timestamp missing or malformed');
   const signature = SIGNATURE.exec(only(headers['x-slack-signature']) ?? '')?.[1];
   if (signature === undefined) return refused('signature missing or malformed');
-  if (Math.abs(input.nowMs - Number(timestamp) * 1000) > TOLERANCE_MS) return refused('timestamp not fresh');
+  if (!isFresh(timestamp, input.nowMs)) return refused('timestamp not fresh');
   const expected = createHmac('sha256', input.signingSecret).update(`v0:${timestamp}:`).update(body).digest();
   if (!timingSafeEqual(expected, Buffer.from(signature, 'hex'))) return refused('signature does not match');
   return { kind: 'verified' };

@@ -1,7 +1,11 @@
 import { Api, GrammyError, HttpError } from 'grammy';
 import { z } from 'zod';
 import { assertNever } from '../../src/assert-never.ts';
+import { callDeadline } from '../../src/channel/call-deadline.ts';
 import type { SendOutcome, UpdateOutcome } from '../../src/channel/channel.ts';
+import { faultName, neverConnected } from '../../src/channel/never-connected.ts';
+import { rateLimitWaitMs } from '../../src/channel/rate-limit-wait.ts';
+import type { Clock } from '../../src/clock.ts';
 
 /** Why Telegram refused, and will refuse the same again. */
 export type TelegramRefusal =
@@ -47,20 +51,17 @@ export interface TelegramClient {
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-/** A longer `retry_after` is not believed; the next attempt finds out. */
-const LONGEST_RETRY_AFTER_MS = 300_000;
-/** Where Telegram is busy and does not say for how long. */
-const UNSAID_RETRY_AFTER_MS = 5_000;
 
 export function createTelegramClient(settings: {
   readonly apiUrl: string;
   readonly botToken: string;
+  readonly clock: Clock;
 }): TelegramClient {
   return {
     async call({ method, args, signal, timeoutMs = DEFAULT_TIMEOUT_MS }) {
       if (signal?.aborted) return { kind: 'not-done', error: `${method}: stopped`, retryAfterMs: null };
       let status: number | null = null;
-      const limits = [AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])];
+      const deadline = callDeadline({ clock: settings.clock, timeoutMs, signals: signal ? [signal] : [] });
       // The library's own fetch knows neither the platform's AbortSignal nor the status of an answer without JSON.
       const boundFetch = async (url: string, init: RequestInit) => {
         const response = await fetch(url, {
@@ -69,7 +70,7 @@ export function createTelegramClient(settings: {
           body: init.body ?? null,
           // The address holds the token.
           redirect: 'error',
-          signal: AbortSignal.any(limits),
+          signal: deadline.signal,
         });
         status = response.status;
         return response;
@@ -87,6 +88,8 @@ export function createTelegramClient(settings: {
         return { kind: 'ok', data: args === undefined ? await raw[method]() : await raw[method](args) };
       } catch (error) {
         return classify(method, error, status);
+      } finally {
+        deadline.clear();
       }
     },
   };
@@ -107,11 +110,11 @@ function classify(method: TelegramMethod, error: unknown, status: number | null)
   if (error instanceof GrammyError && Number.isInteger(error.error_code))
     return classifyAnswer(method, error);
   const cause = error instanceof HttpError ? error.error : error;
-  if (status === 429) return rateLimited(method, UNSAID_RETRY_AFTER_MS);
+  if (status === 429) return rateLimited(method);
   if (status !== null) return { kind: 'uncertain', error: `${method}: unreadable answer (HTTP ${status})` };
   if (neverConnected(cause))
-    return { kind: 'not-done', error: `${method}: cannot connect (${nameOf(cause)})`, retryAfterMs: null };
-  return { kind: 'uncertain', error: `${method}: no answer (${nameOf(cause)})` };
+    return { kind: 'not-done', error: `${method}: cannot connect (${faultName(cause)})`, retryAfterMs: null };
+  return { kind: 'uncertain', error: `${method}: no answer (${faultName(cause)})` };
 }
 
 function classifyAnswer(method: TelegramMethod, error: GrammyError): TelegramResult {
@@ -119,11 +122,7 @@ function classifyAnswer(method: TelegramMethod, error: GrammyError): TelegramRes
   const description = String(error.description);
   const text = `${method}: ${code} ${description.replace(/[^\x20-\x7e]/g, '?').slice(0, 200)}`;
   if (code === 429) {
-    const seconds = z.number().positive().safeParse(parameters.retry_after).data;
-    return rateLimited(
-      method,
-      seconds === undefined ? UNSAID_RETRY_AFTER_MS : Math.min(seconds * 1000, LONGEST_RETRY_AFTER_MS),
-    );
+    return rateLimited(method, z.number().positive().safeParse(parameters.retry_after).data);
   }
   if (code >= 500) return { kind: 'uncertain', error: text };
   if (code === 401 || code === 404) return { kind: 'refused', why: 'token', error: text };
@@ -133,33 +132,11 @@ function classifyAnswer(method: TelegramMethod, error: GrammyError): TelegramRes
   return { kind: 'refused', why, error: text };
 }
 
-const rateLimited = (method: TelegramMethod, retryAfterMs: number): TelegramResult => ({
+const rateLimited = (method: TelegramMethod, seconds?: number): TelegramResult => ({
   kind: 'not-done',
   error: `${method}: rate limited`,
-  retryAfterMs,
+  retryAfterMs: rateLimitWaitMs(seconds),
 });
-
-const fault = z.object({ code: z.string().optional(), syscall: z.string().optional() });
-
-/** True only where the failure is one of connecting: then the request was not written. */
-function neverConnected(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  const causes = cause instanceof AggregateError && cause.errors.length > 0 ? cause.errors : [cause];
-  return causes.every((one) => {
-    const { code = '', syscall = '' } = fault.safeParse(one).data ?? {};
-    return (
-      syscall === 'connect' ||
-      syscall === 'getaddrinfo' ||
-      code === 'UND_ERR_CONNECT_TIMEOUT' ||
-      /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code)
-    );
-  });
-}
-
-function nameOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown error';
-  return fault.safeParse(error.cause).data?.code ?? error.name;
-}
 
 export function toSendOutcome(result: Exclude<TelegramResult, { kind: 'ok' }>): SendOutcome {
   switch (result.kind) {

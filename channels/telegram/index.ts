@@ -20,6 +20,9 @@ import type { ChannelFinding, DiagnosisInput } from '../../src/channel/diagnosis
 import { withConnections } from '../../src/channel/inbound-connection.ts';
 import type { CallbackReply, TapEvent } from '../../src/channel/inbound-event.ts';
 import { onOneLine } from '../../src/channel/one-line.ts';
+import { parseJson } from '../../src/channel/parse-json.ts';
+import { RegularCheck } from '../../src/channel/regular-check.ts';
+import { WorkUnderWay } from '../../src/channel/work-under-way.ts';
 import { telegramAdvice } from './advice.ts';
 import { createTelegramClient, type TelegramClient, toSendOutcome, toUpdateOutcome } from './client.ts';
 import {
@@ -55,8 +58,6 @@ const paceOf = ({ messagesPerSecond }: TelegramSettings): ChannelPace => ({
   changes: { perSecond: Math.max(messagesPerSecond, 1), burst: 5 },
 });
 
-const CHECK_EVERY_MS = 60_000;
-
 class TelegramChannel implements Channel {
   readonly id: Channel['id'];
   readonly kind = 'telegram';
@@ -67,18 +68,21 @@ class TelegramChannel implements Channel {
   readonly #input: ChannelInput<TelegramSettings>;
   readonly #client: TelegramClient;
   readonly #reader: UpdateReader;
-  /** Answers and checks under way; `stop` waits for them. */
-  readonly #underWay = new Set<Promise<void>>();
-  #health: ChannelHealth = { ready: false, detail: 'not started' };
-  #cancelCheck: () => void = () => {};
-  #stopped = false;
+  readonly #check: RegularCheck;
+  /** Answers to people; `stop` waits for them. */
+  readonly #answers: WorkUnderWay;
 
   constructor(input: ChannelInput<TelegramSettings>) {
     const { settings, clock, logger } = input;
     const bot = botOf(settings);
     this.#input = input;
-    this.#client = createTelegramClient(settings);
+    this.#client = createTelegramClient({ ...settings, clock });
     this.#reader = { bot, botToken: settings.botToken };
+    this.#answers = new WorkUnderWay(logger);
+    this.#check = new RegularCheck({
+      ask: (signal) => this.#checkBot(signal),
+      ...{ platform: 'Telegram', clock, logger },
+    });
     this.id = input.id;
     this.locale = input.locale;
     this.pace = paceOf(settings);
@@ -87,22 +91,17 @@ class TelegramChannel implements Channel {
       this.connection = new TelegramPolling({ client: this.#client, reader: this.#reader, clock, logger });
   }
 
-  /** Never throws for what Telegram says: that shows in `health`, and is checked again every minute. */
   async start(): Promise<void> {
-    this.#health = { ready: false, detail: 'not checked yet' };
-    void this.#track(this.#check());
+    this.#check.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#cancelCheck();
     await this.connection?.close();
-    await Promise.allSettled([...this.#underWay]);
-    this.#health = { ready: false, detail: 'stopped' };
+    await Promise.all([this.#answers.ended(), this.#check.stop()]);
   }
 
   health(): ChannelHealth {
-    return withConnections(this.#health, this.connection?.status());
+    return withConnections(this.#check.health(), this.connection?.status());
   }
 
   async receive(request: InboundRequest): Promise<InboundResult> {
@@ -110,14 +109,16 @@ class TelegramChannel implements Channel {
     if (settings.mode !== 'webhook') return { kind: 'refused', reason: 'updates are asked for' };
     const verification = verifyTelegramRequest({ request, webhookSecret: settings.webhookSecret });
     if (verification.kind === 'refused') return verification;
-    return { kind: 'event', event: parseUpdate(parseJson(request.body), this.#reader) };
+    return { kind: 'event', event: parseUpdate(parseJson(request.body.toString('utf8')), this.#reader) };
   }
 
   reply(event: TapEvent, reply: CallbackReply): ChannelAnswer {
     const { locale, logger, settings } = this.#input;
     const { botToken } = settings;
     const { answer, afterwards } = replyTo({ event, reply, locale, logger, botToken, client: this.#client });
-    return afterwards === undefined ? { answer } : { answer, afterwards: () => this.#track(afterwards()) };
+    return afterwards === undefined
+      ? { answer }
+      : { answer, afterwards: () => this.#answers.track(afterwards()) };
   }
 
   render(card: Card, token: string): RenderedCard {
@@ -184,33 +185,12 @@ class TelegramChannel implements Channel {
     return direct ? (direct.chat ?? direct.ids.user ?? null) : this.address.chat;
   }
 
-  async #check(): Promise<void> {
-    const { logger, clock } = this.#input;
-    const before = this.#health.detail;
-    const result = await this.#client.call({ method: 'getMe' });
+  async #checkBot(signal: AbortSignal): Promise<ChannelHealth> {
+    const result = await this.#client.call({ method: 'getMe', signal });
+    if (result.kind === 'ok') return { ready: true, detail: `signed in as bot ${this.#reader.bot}` };
     // Limited is no fault: nothing is known against the token.
     const limited = result.kind === 'not-done' && result.retryAfterMs !== null;
-    this.#health =
-      result.kind === 'ok'
-        ? { ready: true, detail: `signed in as bot ${this.#reader.bot}` }
-        : { ready: limited, detail: result.error };
-    const { ready, detail } = this.#health;
-    if (detail !== before)
-      logger[ready ? 'info' : 'error'](
-        { detail },
-        ready ? 'Telegram can be used' : 'Telegram cannot be used',
-      );
-    if (!this.#stopped)
-      this.#cancelCheck = clock.setTimer(CHECK_EVERY_MS, () => void this.#track(this.#check()));
-  }
-
-  async #track(work: Promise<void>): Promise<void> {
-    const quiet = work.catch((error: unknown) => {
-      this.#input.logger.error({ err: error }, 'work for Telegram failed');
-    });
-    this.#underWay.add(quiet);
-    await quiet;
-    this.#underWay.delete(quiet);
+    return { ready: limited, detail: result.error };
   }
 }
 
@@ -242,13 +222,4 @@ function sentOf(result: Awaited<ReturnType<TelegramClient['call']>>, chat: strin
   if (posted === undefined)
     return { kind: 'uncertain', error: 'sendMessage: answered without a readable message_id' };
   return { kind: 'sent', messageId: String(posted.message_id), ...(chat !== null && { chat }) };
-}
-
-/** `undefined` where it is not JSON. */
-function parseJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

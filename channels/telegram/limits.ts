@@ -1,4 +1,4 @@
-import { cutText } from '../../src/channel/cut-text.ts';
+import { cutToFit, shortenToFit } from '../../src/channel/cut-to-fit.ts';
 import type { Locale } from '../../src/locale.ts';
 
 /** What the Bot API takes, counted in UTF-16 units as it counts entities, which is never less than characters. */
@@ -15,24 +15,14 @@ export const LIMITS = {
   link: 500,
 } as const;
 
-/** `text`, or as much of it as fits together with a mark that says how many units are missing; empty where no mark fits. */
-export function cut(text: string, limit: number, locale: Locale): string {
-  if (text.length <= limit) return text;
-  const mark = (missing: number) => MISSING[locale](missing.toLocaleString('en-US'));
-  const room = limit - mark(text.length).length;
-  if (room < 0) return '';
-  const head = cutText(text, room);
-  return head.text + mark(head.missing);
-}
+const fits = (limit: number) => (candidate: string) => candidate.length <= limit;
 
-const MISSING: Readonly<Record<Locale, (count: string) => string>> = {
-  'zh-CN': (count) => `…（还有 ${count} 个字符未显示）`,
-  'en-US': (count) => `… (${count} more characters not shown)`,
-};
+/** `text`, or as much of it as fits together with a mark of what is missing. */
+export const cut = (text: string, limit: number, locale: Locale): string =>
+  cutToFit(text, locale, fits(limit));
 
 /** `text` shortened where a mark in words would not fit. */
-export const cutShort = (text: string, limit: number): string =>
-  text.length <= limit ? text : `${cutText(text, limit - 1).text}…`;
+export const cutShort = (text: string, limit: number): string => shortenToFit(text, fits(limit));
 
 export interface LiteralText {
   readonly text: string;

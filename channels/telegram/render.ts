@@ -1,7 +1,10 @@
 import { assertNever } from '../../src/assert-never.ts';
-import type { Card, CardFact, CardState, RenderedCard } from '../../src/channel/card.ts';
+import type { Card, RenderedCard } from '../../src/channel/card.ts';
+import { CARD_WORDS, type CardWords } from '../../src/channel/card-words.ts';
+import { factLine } from '../../src/channel/fact-line.ts';
 import { SETTLE_ACTIONS, type TapAction } from '../../src/channel/inbound-event.ts';
 import { onOneLine } from '../../src/channel/one-line.ts';
+import { stateIcon } from '../../src/channel/state-icon.ts';
 import type { Locale } from '../../src/locale.ts';
 import { cut, cutShort, LIMITS, literal } from './limits.ts';
 import { writeButtonData } from './wire.ts';
@@ -12,21 +15,21 @@ import { writeButtonData } from './wire.ts';
  * as literal.
  */
 export function renderCard(card: Card, token: string): RenderedCard {
-  const texts = TEXTS[card.locale];
+  const words = CARD_WORDS[card.locale];
   const link = card.link.length <= LIMITS.link ? `\n${card.link}` : '';
   // What decides gets its room first; the rest shares what is left.
   const space = messageSpace(LIMITS.message - link.length, card.locale);
-  const decisive = decisiveLines(card, texts, space);
+  const decisive = decisiveLines(card, words, space);
   const mayApprove = card.actions.kind === 'decide' && card.actions.approvable && decisive.allShown;
-  const title = space.take(`${card.frozen ? '🧊' : ICONS[card.state]} ${card.title}`, LIMITS.title);
+  const title = space.take(`${stateIcon(card)} ${card.title}`, LIMITS.title);
   const warnings = [
-    ...(card.actions.kind === 'decide' && !decisive.allShown ? [texts.noApproval] : []),
+    ...(card.actions.kind === 'decide' && !decisive.allShown ? [words.notApprovableHere] : []),
     ...card.warnings,
   ].map((warning) => space.take(`⚠️ ${warning}`, LIMITS.line));
-  const outcome = card.outcome.map((fact) => space.take(lineOf(fact), LIMITS.words));
-  const facts = [...card.facts, ...card.references].map((fact) => space.take(lineOf(fact), LIMITS.line));
-  const summary = card.summary === null ? '' : space.take(lineOf(card.summary), LIMITS.words);
-  const others = otherLines(card, texts, space);
+  const outcome = card.outcome.map((fact) => space.take(factLine(fact), LIMITS.words));
+  const facts = [...card.facts, ...card.references].map((fact) => space.take(factLine(fact), LIMITS.line));
+  const summary = card.summary === null ? '' : space.take(factLine(card.summary), LIMITS.words);
+  const others = otherLines(card, words, space);
   const lines = [title, ...decisive.lines, ...outcome, ...warnings, ...facts, summary, ...others];
   const body = lines.filter((line) => line !== '').join('\n');
   return {
@@ -35,59 +38,22 @@ export function renderCard(card: Card, token: string): RenderedCard {
   };
 }
 
-const ICONS: Readonly<Record<CardState, string>> = {
-  pending: '🟡',
-  approved: '🔵',
-  'cooling-off': '🕒',
-  executing: '⏳',
-  succeeded: '✅',
-  failed: '❌',
-  unknown: '❓',
-  lapsed: '⌛',
-  revoked: '🚫',
-  rejected: '⛔',
-  expired: '⌛',
-  cancelled: '🚫',
-  undeliverable: '📭',
-};
-
-interface CardTexts {
-  readonly tool: string;
-  readonly noApproval: string;
-  readonly moreLines: (count: number) => string;
-}
-
-const TEXTS: Readonly<Record<Locale, CardTexts>> = {
-  'zh-CN': {
-    tool: '工具',
-    noApproval:
-      '此卡片无法完整显示决定所需的内容，因此不能在这里批准。完整请求只供查看；要批准，请用本人的密钥调用接口。',
-    moreLines: (count) => `…（还有 ${count} 行未显示）`,
-  },
-  'en-US': {
-    tool: 'Tool',
-    noApproval:
-      'This card cannot show in full what decides, so it cannot be approved here. The full request is for reading; approve over the API with your own key.',
-    moreLines: (count) => `… (${count} more lines not shown)`,
-  },
-};
-
 /** What decides may take so much; headline, facts and warnings always have the rest. */
 const DECISIVE_LENGTH = 1800;
 /** Kept free for the line that says how many are missing. */
 const MORE_LINES_LENGTH = 60;
 
 /** Each decisive line whole, or only its beginning and no approval. */
-function decisiveLines(card: Card, texts: CardTexts, space: MessageSpace) {
+function decisiveLines(card: Card, words: CardWords, space: MessageSpace) {
   const lines: string[] = [];
   let left = DECISIVE_LENGTH;
   let allShown = true;
   // Which tool runs decides as much as its arguments.
   for (const line of [
     ...card.lines.filter(({ decisive }) => decisive),
-    { label: texts.tool, value: card.tool },
+    { label: words.tool, value: card.tool },
   ]) {
-    const whole = lineOf(line);
+    const whole = factLine(line);
     const shown = space.take(whole, Math.min(left, whole.length <= left ? whole.length : LIMITS.line));
     if (shown !== whole) allShown = false;
     left -= shown.length;
@@ -97,16 +63,16 @@ function decisiveLines(card: Card, texts: CardTexts, space: MessageSpace) {
 }
 
 /** Long values are cut first, so that one of them cannot hide the others. */
-function otherLines(card: Card, texts: CardTexts, space: MessageSpace): readonly string[] {
-  const all = card.lines.filter(({ decisive }) => !decisive).map(lineOf);
+function otherLines(card: Card, words: CardWords, space: MessageSpace): readonly string[] {
+  const all = card.lines.filter(({ decisive }) => !decisive).map(factLine);
   const kept: string[] = [];
   for (const line of all) {
     const text = cut(line, LIMITS.line, card.locale);
     if (text.length + MORE_LINES_LENGTH > space.left()) break;
     kept.push(space.take(text, LIMITS.line));
   }
-  const missing = all.length - kept.length;
-  return missing === 0 ? kept : [...kept, space.take(texts.moreLines(missing), MORE_LINES_LENGTH)];
+  const missing = all.length - kept.length + card.linesLeftOut;
+  return missing === 0 ? kept : [...kept, space.take(words.moreLines(missing), MORE_LINES_LENGTH)];
 }
 
 interface CardButton {
@@ -139,8 +105,6 @@ function buttonsOf(card: Card, token: string, mayApprove: boolean): readonly Car
       return assertNever(actions);
   }
 }
-
-const lineOf = ({ label, value }: CardFact): string => `${onOneLine(label)}: ${onOneLine(value)}`;
 
 type MessageSpace = ReturnType<typeof messageSpace>;
 

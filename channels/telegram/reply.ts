@@ -1,8 +1,10 @@
 import type { Logger } from 'pino';
 import { assertNever } from '../../src/assert-never.ts';
 import type { Notice } from '../../src/channel/card.ts';
-import type { ChannelAnswer, HttpAnswer } from '../../src/channel/channel.ts';
+import type { ChannelAnswer } from '../../src/channel/channel.ts';
+import { ACKNOWLEDGED } from '../../src/channel/http-answers.ts';
 import type { CallbackReply, TapEvent } from '../../src/channel/inbound-event.ts';
+import { noticeText } from '../../src/channel/notice-text.ts';
 import { onOneLine } from '../../src/channel/one-line.ts';
 import type { Locale } from '../../src/locale.ts';
 import type { TelegramClient, TelegramResult } from './client.ts';
@@ -54,7 +56,7 @@ async function told(
   handle: TelegramHandle,
   notice: Notice,
 ): Promise<void> {
-  const text = `${ICONS[notice.level]} ${notice.text[locale]}`;
+  const text = noticeText(notice, locale);
   const result =
     handle.surface === 'button'
       ? await client.call({
@@ -136,12 +138,3 @@ function warnOf(result: TelegramResult, logger: Logger, message: string): void {
 
 /** A mention needs a text to stand on. */
 const CALL = '👤';
-
-const ICONS: Readonly<Record<Notice['level'], string>> = {
-  success: '✅',
-  info: 'ℹ️',
-  warning: '⚠️',
-  error: '⛔',
-};
-
-const ACKNOWLEDGED: HttpAnswer = { status: 200, contentType: 'text/plain; charset=utf-8', body: '' };

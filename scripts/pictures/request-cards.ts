@@ -9,6 +9,8 @@ import type { SlackMessage } from '../../src/standin/slack/platform.ts';
 export interface RequestCards {
   /** Waits until both cards hold every one of `words`, and gives them as they stand then. */
   holding(...words: readonly string[]): Promise<DrawnCards>;
+  /** The same, for what comes only after a while. */
+  holdingWithin(deadlineMs: number, ...words: readonly string[]): Promise<DrawnCards>;
   tapInFeishu(person: DemoPerson, action: TapAction, reason?: string): Promise<void>;
   tapInSlack(person: DemoPerson, action: TapAction): Promise<void>;
 }
@@ -24,14 +26,17 @@ export function requestCards(world: DemoWorld, request: string): RequestCards {
     const text = JSON.stringify(value);
     return words.every((word) => text.includes(word));
   };
-  const holding: RequestCards['holding'] = (...words) =>
-    waitUntil(`both cards of ${request} say ${words.join(', ')}`, () => {
-      const feishu = world.feishu.messages().find(({ card }) => has(card, [request, ...words]));
-      const slack = world.slack.messages().find(({ blocks }) => has(blocks, [request, ...words]));
-      return feishu && slack && { feishu, slack };
-    });
+  const find = (words: readonly string[]) => {
+    const feishu = world.feishu.messages().find(({ card }) => has(card, [request, ...words]));
+    const slack = world.slack.messages().find(({ blocks }) => has(blocks, [request, ...words]));
+    return feishu && slack && { feishu, slack };
+  };
+  const holdingWithin: RequestCards['holdingWithin'] = (deadlineMs, ...words) =>
+    waitUntil(`both cards of ${request} say ${words.join(', ')}`, () => find(words), deadlineMs);
+  const holding: RequestCards['holding'] = (...words) => holdingWithin(10_000, ...words);
   return {
     holding,
+    holdingWithin,
     async tapInFeishu({ feishuOpenId, name: person }, action, reason) {
       const { feishu } = await holding();
       const result = await world.feishu.tap({

@@ -10,34 +10,65 @@ window.drawSheet = ({ platform, locale, scenes, person }) => {
   document.documentElement.lang = locale;
   const draw = platform === 'feishu' ? drawFeishu : drawSlack;
   const drawn = scenes
-    // Feishu's form stands on the card itself.
-    .filter(({ modal }) => platform === 'slack' || modal === null)
+    .filter((scene) => scene[platform] !== null)
     .map((scene) =>
-      element(
-        'section',
-        { class: 'scene' },
-        element('h2', {}, scene.name),
-        element('div', { class: `phone ${platform}` }, draw(scene, locale, person)),
+      figure(
+        scene.name,
+        element('div', { class: `phone ${platform}` }, draw(scene[platform], TEXTS[locale], person)),
       ),
     );
-  document.getElementById('sheet').replaceChildren(...drawn);
+  show(drawn);
 };
 
-function drawFeishu({ cards }, locale) {
-  const { messageId, createdAt, card } = cards.feishu;
-  const state = { feishu: [{ messageId, createdAt, changes: 0, card }] };
-  return feishuItems(state, TEXTS[locale], nothing).map(({ draw }) => draw());
+/** Pictures of pages side by side, each under its name. */
+window.drawPages = (pages) => {
+  show(
+    pages.map(({ name, url, width }) =>
+      figure(name, element('img', { class: 'page', src: url, width, alt: name })),
+    ),
+  );
+};
+
+const show = (drawn) => document.getElementById('sheet').replaceChildren(...drawn);
+
+const figure = (name, content) => element('section', { class: 'scene' }, element('h2', {}, name), content);
+
+function drawFeishu({ messages, typed, notices }, texts) {
+  const state = { feishu: messages.map((message) => ({ ...message, changes: 0 })) };
+  return [
+    ...(messages.length === 0 ? [] : feishuItems(state, texts, nothing)).map(({ draw }) =>
+      filled(draw(), typed),
+    ),
+    ...notices.map(({ after, told: { type, text } }) =>
+      notice(after, element('p', { class: 'toast', 'data-type': type }, text)),
+    ),
+  ];
 }
 
-function drawSlack({ cards, modal }, locale, person) {
-  const state = {
-    slack: { messages: [cards.slack], ephemerals: [], modals: modal === null ? [] : [modal] },
+function drawSlack({ messages, modal, typed, notices }, texts, person) {
+  const drawn = (message, user) => {
+    const state = {
+      slack: {
+        messages: user === undefined ? [message] : [],
+        ephemerals: user === undefined ? [] : [message],
+      },
+    };
+    return slackItems(state, { ...person, slackUser: user }, texts, nothing).map(({ draw }) => draw());
   };
-  if (modal === null) return slackItems(state, person, TEXTS[locale], nothing).map(({ draw }) => draw());
+  const told = notices.map(({ after, told: ephemeral }) => notice(after, drawn(ephemeral, ephemeral.user)));
+  const posted = messages.map((message) => drawn(message));
+  if (modal === null) return [...posted, ...told];
+  const state = { slack: { modals: [modal] } };
   const acts = { submit: nothing, close: nothing };
-  return element(
-    'div',
-    { class: 'veil' },
-    slackModalItems(state, person, TEXTS[locale], acts).map(({ draw }) => draw()),
-  );
+  const asked = slackModalItems(state, person, texts, acts).map(({ draw }) => filled(draw(), typed));
+  return [...posted, element('div', { class: 'veil' }, asked), ...told];
+}
+
+const notice = (after, drawn) =>
+  element('div', { class: 'notice' }, element('p', { class: 'after' }, after), drawn);
+
+function filled(node, typed) {
+  const field = node.querySelector('textarea');
+  if (field !== null) field.value = typed;
+  return node;
 }

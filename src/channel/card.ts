@@ -25,6 +25,8 @@ export interface CardInLanguage {
   readonly tool: string;
   /** Each argument on a line of its own; amount, currency and payee first. */
   readonly lines: readonly CardLine[];
+  /** How many arguments found no line at all; a renderer that drops lines adds them. The full request has them. */
+  readonly linesLeftOut: number;
   /** Warnings in the card's language: hidden characters found, requester named by the agent, … */
   readonly warnings: readonly string[];
   /** The agent's own words, labelled and quoted as such; null where it sent none. */

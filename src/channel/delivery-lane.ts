@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { sleep } from '../clock.ts';
 import type { ConfirmationId } from '../ids.ts';
+import { Rounds } from '../rounds.ts';
 import type { CardSource } from './card-source.ts';
 import type { Channel } from './channel.ts';
 import type { ChatPace, PacedTask } from './chat-pace.ts';
@@ -31,6 +32,8 @@ export interface DeliveryLaneInput {
 const MOST_IN_FLIGHT = 4;
 /** What would wait longer for its turn is not claimed yet: the lease runs, and another process may be free. */
 const LONGEST_WAIT_MS = 3_000;
+/** Looks begin no closer than this: cards that come faster are claimed together. */
+const REST_MS = 25;
 const SEND_TIMEOUT_MS = 10_000;
 const LEASE_MS = 20_000;
 /** A send begins only while its time-out and this much for the database still lie inside the lease. */
@@ -47,36 +50,24 @@ export class DeliveryLane {
   readonly #inFlight = new Map<Promise<void>, PacedTask>();
   readonly #draining = new AbortController();
   readonly #stopping = new AbortController();
-  #claiming: Promise<void> | null = null;
-  #wokenMeanwhile = false;
+  readonly #claims: Rounds;
   #stopped = false;
   /** Since when every try has failed; null while the channel takes cards. */
   #failingSince: number | null = null;
 
   constructor(input: DeliveryLaneInput) {
     this.#input = input;
+    const { clock, logger, channel } = input;
+    const round = () =>
+      this.#claim().catch((error: unknown) =>
+        logger.error({ err: error, channel: channel.id }, 'due cards could not be claimed'),
+      );
+    this.#claims = new Rounds({ clock, restMs: REST_MS, round });
   }
 
   /** Something may be due. Many calls at once cost one look. */
   wake(): void {
-    if (this.#stopped) return;
-    if (this.#claiming !== null) {
-      this.#wokenMeanwhile = true;
-      return;
-    }
-    this.#claiming = this.#claim()
-      .catch((error: unknown) => {
-        this.#input.logger.error(
-          { err: error, channel: this.#input.channel.id },
-          'due cards could not be claimed',
-        );
-      })
-      .finally(() => {
-        this.#claiming = null;
-        const again = this.#wokenMeanwhile;
-        this.#wokenMeanwhile = false;
-        if (again) this.wake();
-      });
+    this.#claims.call();
   }
 
   /** Takes nothing new and lets what is on its way finish; what is not back after `graceMs` is told to stop. */
@@ -84,7 +75,7 @@ export class DeliveryLane {
     this.#stopped = true;
     this.#draining.abort();
     const cancel = this.#input.clock.setTimer(graceMs, () => this.#stopping.abort());
-    await this.#claiming;
+    await this.#claims.stop();
     await Promise.all(this.#inFlight.keys());
     cancel();
   }
@@ -130,7 +121,8 @@ export class DeliveryLane {
     metrics.delivered({ channel: due.channel, result: result.kind });
     if ('error' in result) {
       const { kind, error } = result;
-      logger.warn(
+      // Nobody waits for a card about what has ended.
+      logger[error === 'closed_before_sent' ? 'debug' : 'warn'](
         { delivery: due.id, confirmation: due.confirmationId, channel: due.channel, result: kind, error },
         'a card was not delivered',
       );

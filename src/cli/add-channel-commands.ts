@@ -32,13 +32,22 @@ export function addChannelCommands(program: Command): void {
     .command('standin')
     .description('play a chat platform on loopback, to try a configuration without an account')
     .argument('<platform>', 'slack or feishu')
+    .option(
+      '--mode <mode>',
+      'of the channel: http or socket; webhook or long-connection (default: the first)',
+    )
     .option('--port <port>', 'port on 127.0.0.1; 0 is any free port', wholeNumber(0, 65_535), 0)
     .option('--service <url>', 'where the service listens', 'http://127.0.0.1:8787')
     .option('--minutes <minutes>', 'ends by itself after this long, 1 to 1440', wholeNumber(1, 1_440), 60)
-    .action(async (platform: string, options: { port: number; service: string; minutes: number }) => {
-      const { standin } = await import('./standin.ts');
-      process.exitCode = await standin({ platform, ...options });
-    });
+    .action(
+      async (
+        platform: string,
+        options: { mode?: string; port: number; service: string; minutes: number },
+      ) => {
+        const { standin } = await import('./standin.ts');
+        process.exitCode = await standin({ platform, ...options });
+      },
+    );
 }
 
 const wholeNumber =

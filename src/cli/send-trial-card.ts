@@ -48,6 +48,7 @@ function trialCard(
     title: TITLES[step][locale],
     tool: 'countersign doctor',
     lines: [],
+    linesLeftOut: 0,
     warnings: [],
     summary: null,
     facts: [],

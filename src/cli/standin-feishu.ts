@@ -1,3 +1,4 @@
+import type { LongConnection } from '../standin/feishu/long-connections.ts';
 import { startFeishuStandin } from '../standin/feishu/start-feishu-standin.ts';
 import type { PlayedPlatform } from './standin.ts';
 
@@ -16,6 +17,8 @@ const APP = {
 export async function playFeishu(input: {
   readonly port: number;
   readonly service: string;
+  /** Long connections. */
+  readonly connects: boolean;
 }): Promise<PlayedPlatform> {
   const feishu = await startFeishuStandin({
     ...APP,
@@ -25,15 +28,18 @@ export async function playFeishu(input: {
       name: openId,
     })),
     callbackUrl: `${input.service}/channels/standin-feishu/callback`,
+    longConnection: input.connects,
     port: input.port,
   });
+  const { longConnections } = feishu;
+  const proof = longConnections ? 'mode: long-connection' : `encryptKey: ${APP.encryptKey}`;
   const all = () => [
     ...feishu.messages(),
     ...FEISHU_STANDIN.people.flatMap((person) => feishu.directMessagesOf(person)),
   ];
   return {
     settings: `channels:
-  - { id: standin-feishu, kind: feishu, domain: "${feishu.url}", appId: ${APP.appId}, appSecret: ${APP.appSecret}, encryptKey: ${APP.encryptKey}, verificationToken: ${APP.verificationToken}, tenant: ${APP.tenant}, chat: ${APP.chat} }
+  - { id: standin-feishu, kind: feishu, domain: "${feishu.url}", appId: ${APP.appId}, appSecret: ${APP.appSecret}, ${proof}, verificationToken: ${APP.verificationToken}, tenant: ${APP.tenant}, chat: ${APP.chat} }
 people:
   - { id: li.wei, name: 李伟, feishu: { tenant: ${APP.tenant}, openId: ou_liwei } }
   - { id: wang.fang, name: 王芳, feishu: { tenant: ${APP.tenant}, openId: ou_wang } }`,
@@ -49,9 +55,15 @@ people:
       });
       return JSON.stringify(result);
     },
+    cut: longConnections && (() => cutAll(longConnections.connections())),
     onChange: feishu.onChange,
     stop: feishu.stop,
   };
+}
+
+function cutAll(connections: readonly LongConnection[]): number {
+  for (const connection of connections) connection.cut();
+  return connections.length;
 }
 
 /** The headline, wherever a card carries it. */

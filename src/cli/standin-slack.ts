@@ -1,3 +1,4 @@
+import type { SlackConnection } from '../standin/slack/socket-mode.ts';
 import { startSlackStandin } from '../standin/slack/start-slack-standin.ts';
 import type { PlayedPlatform } from './standin.ts';
 
@@ -10,25 +11,33 @@ const APP = {
   team: 'T0STANDIN',
   channel: 'C0STANDIN',
 } as const;
+const APP_TOKEN = 'xapp-standin';
+
+const FOLLOWS_WITHIN_MS = 3_000;
 
 /** Slack, played on the terminal. A form that a tap opens is submitted with a fixed reason. */
 export async function playSlack(input: {
   readonly port: number;
   readonly service: string;
+  /** Socket Mode. */
+  readonly connects: boolean;
 }): Promise<PlayedPlatform> {
   const slack = await startSlackStandin({
     ...APP,
     users: SLACK_STANDIN.people.map((id) => ({ id, name: id })),
     callbackUrl: `${input.service}/channels/standin-slack/callback`,
+    ...(input.connects && { appToken: APP_TOKEN }),
     port: input.port,
   });
+  const { sockets } = slack;
+  const proof = sockets ? `mode: socket, appToken: ${APP_TOKEN}` : `signingSecret: ${APP.signingSecret}`;
   const all = () => [
     ...slack.messages(),
     ...SLACK_STANDIN.people.flatMap((person) => slack.directMessagesOf(person)),
   ];
   return {
     settings: `channels:
-  - { id: standin-slack, kind: slack, apiUrl: "${slack.url}", botToken: ${APP.botToken}, signingSecret: ${APP.signingSecret}, team: ${APP.team}, appId: ${APP.appId}, channel: ${APP.channel} }
+  - { id: standin-slack, kind: slack, apiUrl: "${slack.url}", botToken: ${APP.botToken}, ${proof}, team: ${APP.team}, appId: ${APP.appId}, channel: ${APP.channel} }
 people:
   - { id: li.wei, name: 李伟, slack: { team: ${APP.team}, user: U0LIWEI } }
   - { id: wang.fang, name: 王芳, slack: { team: ${APP.team}, user: U0WANG } }`,
@@ -41,13 +50,41 @@ people:
     async tap({ message, action, person }) {
       const ts = all()[message - 1]?.ts;
       if (ts === undefined) return `There is no message ${message}.`;
-      await slack.tap({ user: person, ts, actionId: `countersign.${action}` });
-      if (slack.modalOf(person)) await slack.submitModal({ user: person, reason: 'typed at the stand-in' });
-      return 'Tapped.';
+      const told = slack.ephemeralsOf(person).length;
+      const tapped = await slack.tap({ user: person, ts, actionId: `countersign.${action}` });
+      if (tapped.shownAsError) return 'Slack shows a warning sign: the service did not answer.';
+      // A form, or a word to this person alone, comes a moment after the answer.
+      const isFollowed = () => slack.modalOf(person) !== null || slack.ephemeralsOf(person).length > told;
+      await followed(isFollowed, slack.onChange);
+      if (slack.modalOf(person) === null) return 'Tapped.';
+      await slack.submitModal({ user: person, reason: 'typed at the stand-in' });
+      return 'Tapped, and the form is submitted.';
     },
+    cut: sockets && (() => cutAll(sockets.connections())),
     onChange: slack.onChange,
     stop: slack.stop,
   };
+}
+
+/** Until it is so, or nothing has come for a while. */
+function followed(isFollowed: () => boolean, onChange: (listener: () => void) => () => void): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      unsubscribe();
+      resolve();
+    };
+    const timer = setTimeout(end, FOLLOWS_WITHIN_MS);
+    const unsubscribe = onChange(() => {
+      if (isFollowed()) end();
+    });
+    if (isFollowed()) end();
+  });
+}
+
+function cutAll(connections: readonly SlackConnection[]): number {
+  for (const connection of connections) connection.cut();
+  return connections.length;
 }
 
 const onOneLine = (text: string): string => text.replaceAll('\n', ' ');

@@ -10,18 +10,31 @@ export interface PlayedPlatform {
   show(): readonly string[];
   /** One line for what came of it. */
   tap(input: { readonly message: number; readonly action: string; readonly person: string }): Promise<string>;
+  /** The network breaks under the service's connections; how many there were. Null where it calls over HTTP. */
+  readonly cut: (() => number) | null;
   onChange(listener: () => void): () => void;
   stop(): Promise<void>;
 }
 
-const PLATFORMS = { slack: playSlack, feishu: playFeishu } as const;
+/** Who plays it, and the channel's `mode`s: the platform calls the service, or the service connects to it. */
+const PLATFORMS = {
+  slack: { play: playSlack, people: SLACK_STANDIN.people, modes: { calls: 'http', connects: 'socket' } },
+  feishu: {
+    play: playFeishu,
+    people: FEISHU_STANDIN.people,
+    modes: { calls: 'webhook', connects: 'long-connection' },
+  },
+} as const;
 
 /**
  * `countersign standin slack|feishu`: one workspace with one chat on 127.0.0.1, with fixed credentials that open
- * nothing else. Lines on standard input tap: `approve 1 U0LIWEI`. Ends with the input, a signal, or its time.
+ * nothing else. Lines on standard input tap: `approve 1 U0LIWEI`; `cut` breaks the service's connections. Ends with
+ * the input, a signal, or its time.
  */
 export async function standin(input: {
   readonly platform: string;
+  /** Of the channel; absent: the one in which the platform calls the service. */
+  readonly mode?: string;
   readonly port: number;
   readonly service: string;
   readonly minutes: number;
@@ -31,10 +44,15 @@ export async function standin(input: {
     console.error(`There is no stand-in for ${platform}; there is one for slack and feishu.`);
     return 1;
   }
-  const played = await PLATFORMS[platform]({ port, service });
-  const people = (platform === 'slack' ? SLACK_STANDIN : FEISHU_STANDIN).people.join(', ');
+  const { play, people, modes } = PLATFORMS[platform];
+  const { mode = modes.calls } = input;
+  if (mode !== modes.calls && mode !== modes.connects) {
+    console.error(`${platform} has no mode ${mode}; it has ${modes.calls} and ${modes.connects}.`);
+    return 1;
+  }
+  const played = await play({ port, service, connects: mode === modes.connects });
   console.log(
-    `${played.settings}\nPlays ${platform} for ${minutes} minutes. Type: approve|reject <number> <${people}>`,
+    `${played.settings}\nPlays ${platform} for ${minutes} minutes. Type: approve|reject <number> <${people.join(', ')}>${played.cut ? ', or cut' : ''}`,
   );
   const show = () => console.log(played.show().join('\n'));
   const unsubscribe = played.onChange(show);
@@ -44,18 +62,26 @@ export async function standin(input: {
   process.once('SIGINT', end);
   process.once('SIGTERM', end);
   for await (const line of lines) {
-    const [action, number, person] = line.trim().split(/\s+/);
-    if (!action) continue;
-    const said =
-      number === undefined || person === undefined
-        ? 'Type for example: approve 1 and a person.'
-        : await played
-            .tap({ message: Number(number), action, person })
-            .catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
-    console.log(said);
+    if (line.trim() === '') continue;
+    console.log(
+      await answerTo(line, played).catch((error: unknown) =>
+        error instanceof Error ? error.message : String(error),
+      ),
+    );
   }
   clearTimeout(timer);
   unsubscribe();
   await played.stop();
   return 0;
+}
+
+/** What one line on standard input does. */
+async function answerTo(line: string, { cut, tap }: PlayedPlatform): Promise<string> {
+  const [action = '', number, person] = line.trim().split(/\s+/);
+  if (action === 'cut')
+    return cut === null
+      ? 'There are no connections in this mode.'
+      : `${cut()} connections are cut; the service opens others.`;
+  if (number === undefined || person === undefined) return 'Type for example: approve 1 and a person.';
+  return tap({ message: Number(number), action, person });
 }

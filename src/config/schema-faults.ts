@@ -2,7 +2,6 @@ import { closest } from 'fastest-levenshtein';
 import type { z } from 'zod';
 import type { ConfigPath } from './config-fault.ts';
 import { knownKeysAt } from './known-keys.ts';
-import { NOT_AVAILABLE, UNBUILT_KEYS } from './unbuilt-keys.ts';
 import type { YamlSource } from './yaml-source.ts';
 
 /**
@@ -32,7 +31,8 @@ function reportIssue(
   const place = [...path, ...inside];
   if (issue.code === 'unrecognized_keys') {
     const known = knownKeysAt(schema, inside);
-    for (const key of issue.keys) source.collector.fault([...place, key], unknownKeyMessage(key, known));
+    for (const key of issue.keys)
+      source.collector.fault([...place, key], `is not a known key${nearest(key, known)}`);
     return;
   }
   const variable = source.emptyVariable(place);
@@ -44,11 +44,6 @@ function reportIssue(
     return;
   }
   source.collector.fault(place, messageOf(issue));
-}
-
-function unknownKeyMessage(key: string, known: readonly string[]): string {
-  if (UNBUILT_KEYS.has(key)) return NOT_AVAILABLE;
-  return `is not a known key${nearest(key, known)}`;
 }
 
 /** `; did you mean tools?`, or nothing where there is nothing to choose from. */

@@ -11,6 +11,8 @@ import { leavesOf, valueAt } from './json-pointer.ts';
 
 export interface CardLines {
   readonly lines: readonly CardLine[];
+  /** How many arguments have no line. */
+  readonly leftOut: number;
   /** Labels of the lines in which hidden characters were written out. */
   readonly hiddenIn: readonly string[];
   /** Amount, currency or payee that the arguments do not hold: such a card cannot approve. */
@@ -44,10 +46,9 @@ export function cardLines(
 
   const lines = [...decisive, ...plain].map(({ line }) => line);
   if (lines.length === 0) lines.push({ label: '/', value: texts.noArguments, decisive: false });
-  const more = rest.length - plain.length;
-  if (more > 0) lines.push({ label: '…', value: texts.moreArguments(more), decisive: false });
   return {
     lines,
+    leftOut: rest.length - plain.length,
     hiddenIn: [...decisive, ...plain].filter(({ hidden }) => hidden).map(({ line }) => line.label),
     missing: decisive.flatMap(({ missing }) => (missing === null ? [] : [missing])),
     masked: masked.map((pointer) =>

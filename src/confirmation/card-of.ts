@@ -62,7 +62,7 @@ function wholeCard(input: CardOfInput): CardInLanguage {
   const texts = CARD_TEXTS[locale];
   const style = { texts, locale, timeZone };
   const shown = maskArguments(request.args, request.decisiveFields, mask);
-  const { lines, hiddenIn, missing, masked, decisiveMasked } = cardLines(
+  const { lines, leftOut, hiddenIn, missing, masked, decisiveMasked } = cardLines(
     shown,
     request.decisiveFields,
     texts,
@@ -78,6 +78,7 @@ function wholeCard(input: CardOfInput): CardInLanguage {
     title: titleOf(request, shown.args, freeze, { texts, locale }),
     tool: visibleText(request.tool).text,
     lines,
+    linesLeftOut: leftOut,
     warnings: [
       ...(freeze === null ? [] : [freezeWarning(freeze, style)]),
       ...[rerunWarning(request, locale)].filter((warning) => warning !== null),

@@ -1,4 +1,5 @@
 import type { CardState } from '../channel/card.ts';
+import { CARD_WORDS } from '../channel/card-words.ts';
 import type { Locale } from '../locale.ts';
 import type { ReasonMode } from '../verdict.ts';
 import type { RevocationDetail } from './confirmation-request.ts';
@@ -125,7 +126,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
     notGiven: '（未提供）',
     noArguments: '（无参数）',
     moreArguments: (count) => `另有 ${count} 项，请查看完整请求`,
-    cut: (missing) => `…（还有 ${missing} 个字符，请查看完整请求）`,
+    cut: CARD_WORDS['zh-CN'].moreCharacters,
     agentSays: '代理自述（未核实）',
     facts: {
       agent: '发起代理',
@@ -230,7 +231,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
     notGiven: '(not given)',
     noArguments: '(no arguments)',
     moreArguments: (count) => `and ${count} more, see the full request`,
-    cut: (missing) => `… (${missing} more characters, see the full request)`,
+    cut: CARD_WORDS['en-US'].moreCharacters,
     agentSays: 'The agent says (not verified)',
     facts: {
       agent: 'Asked by agent',
@@ -256,7 +257,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
         `The arguments hold no ${label.toLowerCase()} (${pointer}), so this card cannot approve. The full request is for reading; approve over the API with your own key.`,
       frozen: (reason, by, since) =>
         `Execution is frozen: ${reason} (${by}, since ${since}). Until that ends it will not run, even if approved.`,
-      masked: (labels) => `Masked here as •••••, while what runs has the whole value: ${labels}`,
+      masked: (labels) => `Masked here (•••••); what runs has the real value: ${labels}`,
       decisiveMasked: (labels) =>
         `${labels.join(', ')}: holds a secret that has to be masked, so this card cannot show it in full and cannot approve. The full request is for reading; approve over the API with your own key.`,
       redacted:

@@ -3,7 +3,7 @@ import { cancel } from './cancel.ts';
 import { claim } from './claim.ts';
 import type { ConfirmationRequest } from './confirmation-request.ts';
 import type { ConfirmationService } from './confirmation-service.ts';
-import { decide } from './decide.ts';
+import { createDecisionLanes } from './decision-lanes.ts';
 import type { DeliveryRecord } from './delivery-record.ts';
 import { explainRequest, type Moment } from './explain-request.ts';
 import type { Freezes } from './freeze.ts';
@@ -44,6 +44,7 @@ export function createConfirmationService(
     if (refused !== null) await ports.refusals.record(refused);
     return outcome;
   };
+  const decide = createDecisionLanes(ports);
   return {
     get: (id) => ports.ledger.find(id),
     findByIdempotencyKey: (apiKeyId, key) => ports.ledger.findByIdempotencyKey(apiKeyId, key),
@@ -58,7 +59,7 @@ export function createConfirmationService(
     list: (filter) => ports.ledger.list(filter),
     wait: (input) => ports.waiter.wait(input),
     async decide(input) {
-      const outcome = await decide(input, ports);
+      const outcome = await decide(input);
       return keep(outcome, refusedVote(input, outcome, ports.people));
     },
     async revoke(input) {

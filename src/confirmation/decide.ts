@@ -1,27 +1,23 @@
-import { reasonRequired } from '../verdict.ts';
 import { attendInside } from './attend.ts';
 import type { Reach } from './card-places.ts';
-import { type PersonRef, surfaceName } from './confirmation-request.ts';
+import { type ConfirmationRequest, surfaceName } from './confirmation-request.ts';
 import type { DecideInput, DecideOutcome } from './confirmation-service.ts';
 import { DeadlinePassed } from './deadline-passed.ts';
-import { actorOf, decided, subjectOf } from './decision-event.ts';
+import { decided } from './decision-event.ts';
 import { expireInside } from './expire.ts';
 import type { ConfirmationLedger, LedgerTransaction } from './ledger.ts';
-import { isAnythingDue } from './next-step.ts';
 import type { PersonDirectory } from './person-directory.ts';
-import { countApprovals } from './quorum-count.ts';
-import { standingOf, type VoteRefusal } from './rights.ts';
+import { type WeighedVote, weighVote } from './weigh-vote.ts';
 
-interface DecidePorts {
+export interface DecidePorts {
   readonly ledger: ConfirmationLedger;
   readonly people: PersonDirectory;
   readonly reach: Reach;
 }
 
 /**
- * The one door through which people decide, for every surface. Order: lock the request, read the clock, repeat or
- * closed, late, rights, digest, reason; then the vote, and with the vote that completes the quorum (or any
- * rejection) the decision, each with its audit event, in one transaction.
+ * Lets one person decide one request: locks it, reads the clock, weighs the vote and casts it with its audit events,
+ * in one transaction. Waits for whoever holds the request.
  *
  * Nothing here turns a fault into a decision: a throw rolls everything back, and the surface says "not recorded".
  */
@@ -35,6 +31,35 @@ export async function decide(input: DecideInput, ports: DecidePorts): Promise<De
   }
 }
 
+/**
+ * Lets people decide requests, each another one, in one transaction: what many votes at once cost is mostly what one
+ * does. Requests that somebody else holds, that are late, or that time has changed, are left to be decided on their
+ * own, with nothing changed. A throw rolls all of them back.
+ */
+export async function decideTogether(
+  inputs: readonly DecideInput[],
+  { ledger, people }: Pick<DecidePorts, 'ledger' | 'people'>,
+): Promise<readonly (DecideOutcome | null)[]> {
+  return ledger.transact(async (transaction) => {
+    const locked = await transaction.lockFree(inputs.map(({ id }) => id));
+    const weighed = new Map(
+      inputs.map((input): [DecideInput, WeighedVote | null] => {
+        const own = locked.find(({ request }) => request.id === input.id);
+        // What runs another request's call again may, once closed, change that one too.
+        return [input, own && own.request.supersedes === null ? weighVote(input, own, people) : null];
+      }),
+    );
+    const counting = [...weighed.values()].filter((vote) => vote?.kind === 'counts');
+    const cast = counting.length === 0 ? [] : await transaction.castVotes(counting.map((vote) => vote.cast));
+    return inputs.map((input) => {
+      const vote = weighed.get(input);
+      if (vote?.kind === 'answered') return vote.outcome;
+      const after = cast.find(({ id }) => id === input.id);
+      return vote?.kind === 'counts' && after ? recordVote(vote, { after, input, transaction }) : null;
+    });
+  });
+}
+
 async function decideInside(
   input: DecideInput,
   transaction: LedgerTransaction,
@@ -42,70 +67,36 @@ async function decideInside(
 ): Promise<DecideOutcome> {
   const locked = await transaction.lock(input.id);
   if (!locked) return { kind: 'not-found' };
-  let { request } = locked;
-
-  const latestOwn = request.votes.findLast((vote) => vote.person.id === input.person);
-  if (latestOwn?.verdict === input.verdict) return { kind: 'repeated', request };
-  if (request.status === 'expired') return { kind: 'expired', request };
-  if (request.status !== 'pending') return { kind: 'already-decided', request };
-  if (locked.late) return { kind: 'expired', request: await expireInside(transaction, request.id) };
-
-  // A delegate's time may have begun a moment ago; whoever comes first seats them.
-  if (isAnythingDue(request, locked.now)) {
-    const attended = await attendInside(transaction, request, locked.now, reach);
-    if (attended === null) throw new DeadlinePassed(request.id);
-    request = attended;
+  let weighed = weighVote(input, locked, people);
+  if (weighed.kind === 'late')
+    return { kind: 'expired', request: await expireInside(transaction, locked.request.id) };
+  if (weighed.kind === 'due') {
+    const attended = await attendInside(transaction, locked.request, locked.now, reach);
+    if (attended === null) throw new DeadlinePassed(locked.request.id);
+    weighed = weighVote(input, { ...locked, request: attended }, people);
   }
+  if (weighed.kind === 'answered') return weighed.outcome;
+  if (weighed.kind !== 'counts') throw new Error(`Confirmation ${input.id} still waits for what was done`);
+  const [after] = await transaction.castVotes([weighed.cast]);
+  if (!after) throw new DeadlinePassed(input.id);
+  return recordVote(weighed, { after, input, transaction });
+}
 
-  const person = people.byId(input.person);
-  const refuse = (code: VoteRefusal): DecideOutcome => ({ kind: 'refused', code, request });
-  const standing = standingOf(input, { request, people, now: locked.now });
-  if (standing.kind === 'refused') return refuse(standing.code);
-  if (input.argsDigest !== null && input.argsDigest !== request.argsDigest) return refuse('args_changed');
-  if (person === null) throw new Error('A person who is not in the directory passed the check of rights');
-  if (reasonRequired(request.policy.reason, input.verdict) && !input.reason?.trim()) {
-    return { kind: 'reason-required', request };
-  }
-
-  const by: PersonRef = { id: person.id, name: person.name };
-  const channel = surfaceName(input.surface);
-  const reason = input.reason?.trim() ? input.reason.trim() : null;
-  const seen = (input.surface.kind === 'channel' && input.surface.seen) || null;
-  const vote = {
-    confirmationId: request.id,
-    person: by,
-    seat: standing.seat,
-    verdict: input.verdict,
-    reason,
-    channel,
-    argsDigest: request.argsDigest,
-    seen,
-  };
-  const votes = [...request.votes, vote];
-  // Rights are checked again for every vote that the quorum rests on.
-  const approvals = countApprovals(request, votes, people);
-  transaction.record({
-    kind: 'vote.cast',
-    ...subjectOf(request),
-    actor: actorOf(by),
-    data: {
-      person: by.id,
-      for: standing.seat.id === by.id ? null : standing.seat.id,
-      verdict: input.verdict,
-      reason,
-      channel,
-      argsDigest: request.argsDigest,
-      approvals,
-      quorum: request.policy.quorum,
-      seen: seen === null ? null : { ...seen, at: seen.at.toISOString() },
-    },
-  });
-
-  const closes = input.verdict === 'reject' || approvals >= request.policy.quorum;
-  const outcome = input.verdict === 'reject' ? 'rejected' : 'approved';
-  const decision = { status: outcome, by, reason, code: outcome } as const;
-  const after = await transaction.castVote(vote, closes ? decision : null);
-  if (!after) throw new DeadlinePassed(request.id);
-  if (after.status !== 'pending') transaction.record(decided(after, channel));
-  return { kind: 'recorded', request: after, closed: closes };
+/** The vote and the decision that came of it, each with its event. */
+function recordVote(
+  { event }: Extract<WeighedVote, { readonly kind: 'counts' }>,
+  {
+    after,
+    input,
+    transaction,
+  }: {
+    readonly after: ConfirmationRequest;
+    readonly input: DecideInput;
+    readonly transaction: LedgerTransaction;
+  },
+): DecideOutcome {
+  transaction.record(event);
+  const closed = after.status !== 'pending';
+  if (closed) transaction.record(decided(after, surfaceName(input.surface)));
+  return { kind: 'recorded', request: after, closed };
 }

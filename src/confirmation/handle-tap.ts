@@ -1,9 +1,11 @@
 import type { Logger } from 'pino';
 import { boundedCall } from '../channel/bounded-call.ts';
 import type { Notice } from '../channel/card.ts';
+import { CARD_WORDS } from '../channel/card-words.ts';
 import type { Channel } from '../channel/channel.ts';
 import { cutText } from '../channel/cut-text.ts';
 import { type CallbackReply, isSettleAction, type TapEvent } from '../channel/inbound-event.ts';
+import { visibleText } from '../channel/visible-text.ts';
 import type { Clock } from '../clock.ts';
 import type { Locale } from '../locale.ts';
 import type { Verdict } from '../verdict.ts';
@@ -172,7 +174,7 @@ async function vote(
   };
 }
 
-/** What decides, and the code by which two people see that they mean the same request. */
+/** What decides, the tool included, and the code by which two people see that they mean the same request. */
 const recapOf = (
   request: ConfirmationRequest,
   mask: ArgumentMask = MASK_BY_SHAPE,
@@ -188,6 +190,7 @@ function recapIn(request: ConfirmationRequest, locale: Locale, mask: ArgumentMas
   const decisive = lines.filter((line) => line.decisive);
   return [
     ...decisive.map(({ label, value }) => `${label}: ${value}`),
+    `${CARD_WORDS[locale].tool}: ${visibleText(request.tool).text}`,
     `${texts.facts.code}: ${request.verificationCode}`,
   ];
 }

@@ -67,6 +67,11 @@ export interface LedgerTransaction {
    */
   lock(id: ConfirmationId): Promise<LockedRequest | null>;
   /**
+   * The same for those of `ids` that nobody else holds at this moment; waits for none of them, so that a transaction may
+   * hold many and stand in nobody's way.
+   */
+  lockFree(ids: readonly ConfirmationId[]): Promise<readonly LockedRequest[]>;
+  /**
    * The open requests of an outside agent's call, those whose arguments were changed among them, locked like by
    * `lock`. Whoever else asks about the same call waits until this transaction ends. Before any other request is locked.
    */
@@ -74,10 +79,10 @@ export interface LedgerTransaction {
   /** Stores a pending request with its deliveries; null where this Idempotency-Key already has one. */
   insert(request: NewConfirmation): Promise<ConfirmationRequest | null>;
   /**
-   * Casts a vote, and with `decision` closes the request by it. The request as it is then; null, and nothing changed,
-   * unless pending and in time.
+   * Casts votes, each on another request, and closes a request whose vote comes with a `decision`. Gives back those
+   * that were cast, as they are then; the others, not pending or not in time any more, are as they were.
    */
-  castVote(vote: NewVote, decision: NewDecision | null): Promise<ConfirmationRequest | null>;
+  castVotes(votes: readonly CastVote[]): Promise<readonly ConfirmationRequest[]>;
   /**
    * Writes down which steps of a pending request were taken, and when the next one is due. Null, and nothing changed,
    * unless pending and in time.
@@ -176,6 +181,12 @@ export interface NewVote {
   readonly channel: string;
   readonly argsDigest: string;
   readonly seen: SeenCard | null;
+}
+
+/** A vote, and the decision that it leads to; null: the request stays open. */
+export interface CastVote {
+  readonly vote: NewVote;
+  readonly decision: NewDecision | null;
 }
 
 export interface TakenSteps {

@@ -25,8 +25,8 @@ interface ReminderTexts {
 
 const TEXTS: Readonly<Record<Locale, ReminderTexts>> = {
   'zh-CN': {
-    reminder: ({ title, progress, deadline, code }) =>
-      `提醒：仍在等待审批（${progress}）。${title}。截止时间 ${deadline}，核对码 ${code}。请在上方卡片中处理。`,
+    reminder: ({ title, deadline, code }) =>
+      `提醒，仍在等待：${title}。截止时间 ${deadline}，核对码 ${code}。请在上方卡片中处理。`,
     escalation: ({ title, progress, deadline, code }, names) =>
       `已升级，增加审批人：${names.join('、')}（${progress}，所需人数不变）。${title}。截止时间 ${deadline}，核对码 ${code}。请在上方卡片中处理。`,
     unknown: (title, code) =>
@@ -34,8 +34,8 @@ const TEXTS: Readonly<Record<Locale, ReminderTexts>> = {
     failed: (title, code) => `已批准的调用执行失败。${title}，核对码 ${code}。详情见上方卡片。`,
   },
   'en-US': {
-    reminder: ({ title, progress, deadline, code }) =>
-      `Reminder: still waiting for approval (${progress}). ${title}. Decide by ${deadline}, verification code ${code}. Please use the card above.`,
+    reminder: ({ title, deadline, code }) =>
+      `Reminder, still open: ${title}. Decide by ${deadline}, verification code ${code}. Please use the card above.`,
     escalation: ({ title, progress, deadline, code }, names) =>
       `Escalated, now also asked: ${names.join(', ')} (${progress}, as many approvals as before). ${title}. Decide by ${deadline}, verification code ${code}. Please use the card above.`,
     unknown: (title, code) =>

@@ -10,7 +10,11 @@ export function restrictedCard(card: CardInLanguage, view: CardView, texts: Card
   if (view === 'whole') return card;
   const ours = withoutWords(card, texts);
   if (view === 'decisive-only') {
-    return { ...ours, lines: decisiveOf(card), warnings: [texts.warnings.redacted, ...card.warnings] };
+    return {
+      ...ours,
+      lines: decisiveOf(card),
+      warnings: [texts.warnings.redacted, ...card.warnings],
+    };
   }
   const { actions } = card;
   return {
@@ -41,6 +45,8 @@ function withoutWords(card: CardInLanguage, texts: CardTexts): CardInLanguage {
   return {
     ...card,
     summary: null,
+    // Every line but those that decide goes, and that is said.
+    linesLeftOut: 0,
     facts: kept(card.facts),
     references: kept(card.references),
     outcome: kept(card.outcome),

@@ -68,7 +68,7 @@ export function settleActions(request: ConfirmationRequest, locale: Locale): Car
       succeeded: actions.succeeded,
       failed: actions.failed,
       run_again: repeatable ? actions.run_again : null,
-      detail: actions.detail,
+      detail: repeatable ? actions.detailOrReason : actions.detail,
     },
   };
 }

@@ -12,7 +12,7 @@ export interface UnknownTexts {
   readonly check: { readonly ofRun: string; readonly ofAgent: string };
   readonly settleFrom: (time: string) => string;
   readonly rerunWarning: (older: string) => string;
-  readonly actions: Readonly<Record<Settlement | 'detail', string>>;
+  readonly actions: Readonly<Record<Settlement | 'detail' | 'detailOrReason', string>>;
 }
 
 export const UNKNOWN_TEXTS: Readonly<Record<Locale, UnknownTexts>> = {
@@ -39,7 +39,8 @@ export const UNKNOWN_TEXTS: Readonly<Record<Locale, UnknownTexts>> = {
       succeeded: '已经成功',
       failed: '没有成功',
       run_again: '再执行一次',
-      detail: '核实情况',
+      detail: '核实情况：在哪里查的，看到什么（必填）',
+      detailOrReason: '核实情况，或再执行的理由（必填）',
     },
   },
   'en-US': {
@@ -55,9 +56,9 @@ export const UNKNOWN_TEXTS: Readonly<Record<Locale, UnknownTexts>> = {
     },
     check: {
       ofRun:
-        'Nobody knows whether this call went out, nor whether it took effect. Look it up in the system that was called, by the Idempotency-Key below, the amount and the payee; then say here what you found.',
+        'Nobody knows whether this call went out, nor whether it took effect. Look it up in the system that was called, by the Idempotency-Key below, the amount and the payee; then record what you found.',
       ofAgent:
-        'Nobody knows whether this call ran. Look it up in the system that was called, by amount, payee and time; then say here what you found.',
+        'Nobody knows whether this call ran. Look it up in the system that was called, by amount, payee and time; then record what you found.',
     },
     settleFrom: (time) => `From ${time}; until then the earlier attempt may still go out`,
     rerunWarning: (older) =>
@@ -66,7 +67,8 @@ export const UNKNOWN_TEXTS: Readonly<Record<Locale, UnknownTexts>> = {
       succeeded: 'It succeeded',
       failed: 'It failed',
       run_again: 'Run again',
-      detail: 'What you found',
+      detail: 'What you found, and where (required)',
+      detailOrReason: 'What you found and where, or why again (required)',
     },
   },
 };

@@ -15,6 +15,7 @@ import type { Visibility } from '../http/visibility.ts';
 import { type ChannelId, parseConfirmationId } from '../ids.ts';
 import type { Locale, LocalizedText } from '../locale.ts';
 import { CONSOLE_TEXTS } from './console-texts.ts';
+import { HOME_LINKS, homePage } from './home-page.ts';
 import { html } from './html.ts';
 import { page, steppingStone } from './layout.ts';
 import { pageLocale } from './page-locale.ts';
@@ -43,7 +44,10 @@ const MOST_EVENTS = 200;
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/** `GET /requests/{id}`: the page that cards link to, for a person signed in with their own key, or sending it. */
+/**
+ * `GET /requests/{id}`: the page that cards link to, for a person signed in with their own key, or sending it. `GET /`
+ * says where that is.
+ */
 export function consoleRoutes(app: HttpApp, ports: ConsolePorts): void {
   const { config } = ports;
   const https = config.publicUrl?.startsWith('https:') ?? false;
@@ -56,6 +60,11 @@ export function consoleRoutes(app: HttpApp, ports: ConsolePorts): void {
   app.get('/console.css', { schema: { hide: true } }, async (_request, reply) =>
     reply.type('text/css; charset=utf-8').header('cache-control', 'max-age=3600').send(STYLE),
   );
+
+  app.get('/', { schema: { hide: true } }, async (request, reply) => {
+    reply.header('vary', 'accept, accept-language');
+    return acceptsHtml(request) ? send(reply, 200, homePage(localeOf(request, config))) : HOME_LINKS;
+  });
 
   const schema = { hide: true, params: z.object({ id: z.string() }) };
 
@@ -85,6 +94,9 @@ export function consoleRoutes(app: HttpApp, ports: ConsolePorts): void {
     return reply.redirect(`${visit.path}?lang=${visit.locale}`, 303);
   });
 }
+
+/** Browsers say so; what takes anything, as programs do, gets JSON. */
+const acceptsHtml = ({ headers }: FastifyRequest): boolean => /\btext\/html\b/.test(headers.accept ?? '');
 
 /** The API's own way of saying who asks, for whoever reads the page with a program. */
 async function personByKey(request: FastifyRequest, ports: ConsolePorts): Promise<PersonPrincipal | null> {

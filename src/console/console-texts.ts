@@ -7,6 +7,8 @@ export interface ConsoleTexts {
   readonly signIn: string;
   readonly signInAbout: string;
   readonly key: string;
+  /** For whoever has none. */
+  readonly noKey: string;
   readonly signedInAs: (name: string) => string;
   readonly signOut: string;
   readonly wrongKey: string;
@@ -17,6 +19,8 @@ export interface ConsoleTexts {
   readonly notFound: string;
   readonly goOn: string;
   readonly readOnly: string;
+  /** The same where there is nothing to decide, but something to do. */
+  readonly actOnCard: string;
   readonly hidden: string;
   readonly masked: string;
   readonly empty: string;
@@ -37,6 +41,7 @@ export interface ConsoleTexts {
   readonly recordLater: string;
   readonly recordMore: string;
   readonly kinds: Readonly<Partial<Record<AuditKind, string>>>;
+  readonly home: Readonly<Record<'title' | 'about' | 'requests' | 'docs', string>>;
   readonly otherLanguage: string;
 }
 
@@ -44,8 +49,9 @@ export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
   'zh-CN': {
     title: '审批请求',
     signIn: '登录',
-    signInAbout: '请用您自己的密钥登录，查看这份请求的全部内容。',
+    signInAbout: '用你自己的密钥登录，查看这份请求的全部内容。',
     key: '个人密钥',
+    noKey: '没有密钥？请向管理员索取。',
     signedInAs: (name) => `已登录：${name}`,
     signOut: '退出',
     wrongKey: '没有人使用这个密钥。',
@@ -53,9 +59,10 @@ export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
     inactive: '该人员已停用。',
     tooMany: (seconds) => `尝试次数过多，请 ${seconds} 秒后再试。`,
     otherOrigin: '表单不是从本页面提交的，请重新打开链接再登录。',
-    notFound: '没有这份请求，或者您无权查看。',
+    notFound: '没有这份请求，或者你无权查看。',
     goOn: '继续',
-    readOnly: '此页仅供查看。请在卡片上审批；卡片不能批准时，用您本人的密钥调用接口。',
+    readOnly: '此页仅供查看。请在卡片上审批；卡片不能批准时，用你本人的密钥调用接口。',
+    actOnCard: '此页仅供查看，请在卡片上操作。',
     hidden: '含有看不见的字符',
     masked: '已遮盖',
     empty: '无',
@@ -108,6 +115,12 @@ export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
       'tool.executed': '工具已执行',
       'callback.refused': '回调被拒绝',
     },
+    home: {
+      title: '智能体的人工审批',
+      about: '敏感的工具调用，要先由指定的人批准，才会执行。',
+      requests: '要查看一份请求，请在聊天里的卡片上点“查看完整请求”。',
+      docs: '接口说明',
+    },
     otherLanguage: 'English',
   },
   'en-US': {
@@ -115,6 +128,7 @@ export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
     signIn: 'Sign in',
     signInAbout: 'Sign in with your own key to see everything about this request.',
     key: 'Your key',
+    noKey: 'No key? Ask your administrator for one.',
     signedInAs: (name) => `Signed in: ${name}`,
     signOut: 'Sign out',
     wrongKey: 'Nobody has this key.',
@@ -126,6 +140,7 @@ export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
     goOn: 'Go on',
     readOnly:
       'This page is for reading. Decide on the card or, where that cannot approve, over the API with your own key.',
+    actOnCard: 'This page is for reading; the buttons are on the card.',
     hidden: 'holds characters that cannot be seen',
     masked: 'masked',
     empty: 'none',
@@ -182,6 +197,12 @@ export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
       'outcome.reopened': 'Outcome unknown again, open to be settled',
       'tool.executed': 'Tool executed',
       'callback.refused': 'Callback refused',
+    },
+    home: {
+      title: 'Human approval for agents',
+      about: 'No sensitive tool call runs until the right person has approved exactly that call.',
+      requests: 'To see a request, press “Full request” on its card in the chat.',
+      docs: 'The API',
     },
     otherLanguage: '中文',
   },

@@ -52,7 +52,7 @@ export function requestPage(input: RequestPageInput): string {
     { locale, path: input.path, title: card.title, signedInAs: visibleText(input.viewer.name).text },
     html`<section>
 <h1 class="${cardStateOf(request)}">${card.title}</h1>
-<p class="code" title="${cardTexts.facts.code}">${request.verificationCode}</p>
+<p class="soft">${cardTexts.facts.code} <span class="code">${request.verificationCode}</span></p>
 ${freeze !== null && html`<p class="warning">${freezeWarning(freeze, style)}</p>`}
 ${
   request.requesterNamedByAgent &&
@@ -61,7 +61,9 @@ ${
 ${rerunWarning(request, locale) !== null && html`<p class="warning">${rerunWarning(request, locale)}</p>`}
 ${request.summary !== null && html`<p>${cardTexts.agentSays}: “${visibleText(shown.maskText(request.summary)).text}”</p>`}
 ${request.status === 'pending' && html`<p class="soft">${texts.readOnly}</p>`}
+${(card.actions.kind === 'revoke' || card.actions.kind === 'settle') && html`<p class="soft">${texts.actOnCard}</p>`}
 </section>
+${request.status !== 'pending' && section(texts.sections.outcome, outcomeList(request, input, time))}
 ${section(texts.sections.arguments, argumentList(input, texts))}
 ${section(
   texts.sections.facts,
@@ -74,7 +76,6 @@ ${field(texts.fields.created, time(request.createdAt))}
 ${request.callId !== null && field(texts.fields.callId, visible(visibleText(request.callId), texts))}
 </dl>`,
 )}
-${request.status !== 'pending' && section(texts.sections.outcome, outcomeList(request, input, time))}
 ${section(
   texts.sections.votes,
   list(
@@ -153,12 +154,15 @@ function outcomeList(
     [cardTexts.outcome.reason, wordsOf(request, cardTexts)],
     ...executionWords(request, cardTexts, locale),
   ]);
+  const outcome = cardOutcome(request, { texts: cardTexts, locale, timeZone });
+  // The card says it only as long as it matters there.
+  const saysRunBy = outcome.some(({ label }) => label === cardTexts.outcome.runBy);
   return html`<dl>
-${cardOutcome(request, { texts: cardTexts, locale, timeZone }).map(({ label, value }) => {
+${outcome.map(({ label, value }) => {
   const uncut = full.get(label);
   return field(label, uncut ? html`“${visible(visibleText(maskSecrets(uncut)), texts)}”` : value);
 })}
-${request.status === 'approved' && field(texts.fields.executeBy, time(request.execution.executeBy))}
+${request.status === 'approved' && !saysRunBy && field(texts.fields.executeBy, time(request.execution.executeBy))}
 </dl>`;
 }
 

@@ -25,6 +25,7 @@ ${error !== null && html`<p class="error" role="alert">${error}</p>`}
 <input id="key" name="key" type="password" autocomplete="current-password" required autofocus>
 <button>${texts.signIn}</button>
 </form>
+<p class="soft">${texts.noKey}</p>
 </section>`,
   );
 }

@@ -3,12 +3,12 @@ export const STYLE = `
 :root {
   color-scheme: light dark;
   --back: #f6f5f2; --card: #fff; --ink: #1d1c1a; --soft: #66625a; --line: #e2dfd7; --mark: #8a4b00; --mark-back: #fff3df;
-  --good: #1a6b3c; --bad: #a3261d; --open: #8a5a00; --link: #1f4fa3;
+  --good: #1a6b3c; --bad: #a3261d; --open: #8a5a00; --look: #6a3d9a; --link: #1f4fa3;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --back: #161513; --card: #1f1e1b; --ink: #eceae5; --soft: #a19c91; --line: #35332e; --mark: #f2bd73; --mark-back: #3a2b12;
-    --good: #76cf9a; --bad: #f0928a; --open: #e7b75f; --link: #9dbcf5;
+    --good: #76cf9a; --bad: #f0928a; --open: #e7b75f; --look: #c9a7f5; --link: #9dbcf5;
   }
 }
 * { box-sizing: border-box; }
@@ -27,11 +27,13 @@ dd.value, code { font-family: ui-monospace, "Cascadia Mono", Menlo, monospace; f
 ol, ul { margin: 0; padding-left: 1.25rem; }
 li { overflow-wrap: anywhere; margin-bottom: .25rem; }
 time, .soft { color: var(--soft); }
-.code { font-family: ui-monospace, Menlo, monospace; font-size: 1.25rem; letter-spacing: .08em; }
+.code { font-family: ui-monospace, Menlo, monospace; font-size: 1.25rem; letter-spacing: .08em; color: var(--ink); }
 .warning, .error { background: var(--mark-back); color: var(--mark); border-radius: .375rem; padding: .5rem .75rem; margin: 0 0 .75rem; }
 .badge { color: var(--mark); font-size: .8125rem; }
-h1.succeeded, h1.approved, h1.cooling-off, h1.executing { color: var(--good); }
-h1.rejected, h1.failed, h1.unknown, h1.undeliverable { color: var(--bad); }
+h1.succeeded { color: var(--good); }
+h1.approved, h1.cooling-off, h1.executing { color: var(--link); }
+h1.unknown { color: var(--look); }
+h1.rejected, h1.failed, h1.undeliverable { color: var(--bad); }
 h1.pending { color: var(--open); }
 label { display: block; margin-bottom: .25rem; }
 input { width: 100%; font: inherit; padding: .5rem .625rem; border: 1px solid var(--line); border-radius: .375rem; background: var(--back); color: inherit; }

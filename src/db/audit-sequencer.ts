@@ -1,11 +1,15 @@
 import { asc, isNull, sql } from 'drizzle-orm';
 import { logHashOf } from '../audit/event-hash.ts';
 import type { Clock } from '../clock.ts';
+import { Rounds } from '../rounds.ts';
 import type { Connection, Database } from './database.ts';
 import { auditEvents, auditHead } from './schema/audit.ts';
 
 /** Held by the one replica that numbers the log, for one transaction at a time. */
 const SEQUENCER_LOCK = 0x61756474;
+
+/** Under load, what comes within this time is numbered together. */
+const REST_MS = 50;
 
 export interface AuditSequencerOptions {
   readonly database: Database;
@@ -34,8 +38,7 @@ export class AuditSequencer {
   readonly #batchSize: number;
   #unsubscribe: (() => void)[] = [];
   #cancelPoll: () => void = () => {};
-  #working: Promise<void> | null = null;
-  #wokenMeanwhile = false;
+  #rounds: Rounds;
   #stopped = true;
 
   constructor(options: AuditSequencerOptions) {
@@ -44,19 +47,21 @@ export class AuditSequencer {
     this.#onError = options.onError;
     this.#pollIntervalMs = options.pollIntervalMs ?? 500;
     this.#batchSize = options.batchSize ?? 1_000;
+    this.#rounds = this.#newRounds();
   }
 
   /** Works off what is there, then whatever comes, until `stop`. */
   start(): void {
     if (!this.#stopped) return;
     this.#stopped = false;
+    this.#rounds = this.#newRounds();
     const { notifier } = this.#database;
     this.#unsubscribe = [
-      notifier.subscribe('audit', () => this.#wake()),
-      notifier.subscribe('confirmation', () => this.#wake()),
-      notifier.onReconnect(() => this.#wake()),
+      notifier.subscribe('audit', () => this.#rounds.call()),
+      notifier.subscribe('confirmation', () => this.#rounds.call()),
+      notifier.onReconnect(() => this.#rounds.call()),
     ];
-    this.#wake();
+    this.#rounds.call();
   }
 
   /** Resolves when the batch in work is committed. What is not sequenced yet is left to the next start. */
@@ -64,7 +69,7 @@ export class AuditSequencer {
     this.#stopped = true;
     for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
     this.#cancelPoll();
-    await this.#working;
+    await this.#rounds.stop();
   }
 
   /**
@@ -81,25 +86,19 @@ export class AuditSequencer {
     return total;
   }
 
-  #wake(): void {
-    this.#wokenMeanwhile = true;
-    if (this.#stopped || this.#working) return;
-    this.#cancelPoll();
-    this.#working = this.#work().finally(() => {
-      this.#working = null;
-      if (!this.#stopped) this.#cancelPoll = this.#clock.setTimer(this.#pollIntervalMs, () => this.#wake());
-    });
+  #newRounds(): Rounds {
+    return new Rounds({ clock: this.#clock, restMs: REST_MS, round: () => this.#round() });
   }
 
-  async #work(): Promise<void> {
+  async #round(): Promise<void> {
+    this.#cancelPoll();
     try {
-      while (this.#wokenMeanwhile && !this.#stopped) {
-        this.#wokenMeanwhile = false;
-        await this.sequence();
-      }
+      await this.sequence();
     } catch (error) {
       this.#onError(error);
     }
+    if (!this.#stopped)
+      this.#cancelPoll = this.#clock.setTimer(this.#pollIntervalMs, () => this.#rounds.call());
   }
 
   /** One cheap read, so that idle replicas open no transaction at each poll. */
@@ -138,12 +137,14 @@ export class AuditSequencer {
       hash = logHashOf({ requestHash, prevHash, seq });
       return { id, seq, prev_hash: prevHash, hash };
     });
+    // By key, as a join alone is not planned.
+    const ids = events.map(({ id }) => id);
     await connection.execute(sql`
       with advanced as (update audit_head set seq = ${seq}, hash = ${hash})
       update audit_events set seq = link.seq, prev_hash = link.prev_hash, hash = link.hash, insert_order = null
       from jsonb_to_recordset(${JSON.stringify(links)}::text::jsonb)
         as link (id uuid, seq bigint, prev_hash text, hash text)
-      where audit_events.id = link.id`);
+      where audit_events.id = any(${sql.param(ids)}::uuid[]) and audit_events.id = link.id`);
     return links.length;
   }
 }

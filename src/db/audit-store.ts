@@ -29,13 +29,15 @@ export async function appendAuditEvents(
     return row;
   });
   const heads = [...ends].map(([chain, { length, head }]) => ({ chain, length, head }));
-  // One text parameter each, so that the statement is the same (and stays prepared) for any number of events.
+  const chains = heads.map(({ chain }) => chain);
+  // A parameter each, so that the statement is the same (and stays prepared) for any number of events. That the chains
+  // are given as an array as well lets the plan find them by their key, which it does not do for a join alone.
   await connection.execute(sql`
     with advanced as (
       update audit_chains set length = wanted.length, head = wanted.head
       from jsonb_to_recordset(${JSON.stringify(heads)}::text::jsonb)
         as wanted (chain text, length integer, head text)
-      where audit_chains.chain = wanted.chain
+      where audit_chains.chain = any(${sql.param(chains)}::text[]) and audit_chains.chain = wanted.chain
     )
     insert into audit_events (id, at, kind, confirmation_id, run_id, actor_type, actor_id, actor_name, data,
                               chain, request_seq, request_prev, request_hash, canonical)

@@ -3,29 +3,69 @@ import { chainOf } from '../audit/event-hash.ts';
 import type { LockedRequest } from '../confirmation/ledger.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { CLOCK_TEXT } from './audit-store.ts';
-import { confirmationOf } from './confirmation-row.ts';
+import { type ConfirmationRow, confirmationOf, type VoteRow } from './confirmation-row.ts';
 import type { Connection } from './database.ts';
 import type { HeldRequest } from './held-request.ts';
 import { preparedPerConnection } from './prepared-per-connection.ts';
 import { auditChains } from './schema/audit.ts';
 import { confirmations, votes } from './schema/confirmations.ts';
 
+export interface LockedRow {
+  readonly request: LockedRequest;
+  readonly held: HeldRequest;
+}
+
 /** Locks a request, then reads the clock, its votes and the end of its chain. Null where there is none. */
 export async function lockConfirmation(
   connection: Connection,
   id: ConfirmationId,
-): Promise<{ readonly request: LockedRequest; readonly held: HeldRequest } | null> {
+): Promise<LockedRow | null> {
   const [row] = await lockRow(connection).execute({ id });
   if (!row) return null;
   // A statement of its own: only after the lock was granted does the clock count, and are the votes complete.
-  const after = await readBehindLock(connection).execute({
-    id,
-    chain: chainOf({ confirmation: id, run: null }),
+  const behind = await readBehindLock(connection).execute({ ids: [id], chains: [chainOfRequest(id)] });
+  return lockedRow(row, behind);
+}
+
+/**
+ * The same for those requests of `ids` that nobody holds, neither the row nor the end of its chain; waits for none.
+ * One that is held by somebody else, or has no chain, is not among the results; its row stays locked all the same.
+ */
+export async function lockFreeConfirmations(
+  connection: Connection,
+  ids: readonly ConfirmationId[],
+): Promise<readonly LockedRow[]> {
+  const rows = await lockFreeRows(connection).execute({ ids });
+  if (rows.length === 0) return [];
+  const behind = await readBehindFreeLock(connection).execute({
+    ids: rows.map(({ id }) => id),
+    chains: rows.map(({ id }) => chainOfRequest(id)),
   });
-  const [first] = after;
-  if (!first) throw new Error(`Confirmation ${id} has gone while it was locked`);
+  return rows.flatMap((row) => {
+    const locked = lockedRow(
+      row,
+      behind.filter(({ id }) => id === row.id),
+    );
+    return locked.held.chain === null ? [] : [locked];
+  });
+}
+
+const chainOfRequest = (confirmation: string): string => chainOf({ confirmation, run: null });
+
+interface BehindLock extends Omit<LockedRequest, 'request' | 'now' | 'toolWrites' | 'connector'> {
+  readonly nowMs: number;
+  readonly clockText: string;
+  readonly chainLength: number | null;
+  readonly chainHead: string | null;
+  readonly vote: VoteRow | null;
+}
+
+/** From the row and what was read behind its lock: one entry a vote, or one without. */
+function lockedRow(row: ConfirmationRow, behind: readonly BehindLock[]): LockedRow {
+  const [first] = behind;
+  if (!first) throw new Error(`Confirmation ${row.id} has gone while it was locked`);
   const { chainLength: length, chainHead: head, clockText: at } = first;
-  const voteRows = after.flatMap(({ vote }) => vote ?? []);
+  const voteRows = behind.flatMap(({ vote }) => vote ?? []);
   return {
     held: { row, votes: voteRows, chain: length === null || head === null ? null : { length, head, at } },
     request: {
@@ -50,18 +90,44 @@ const lockRow = preparedPerConnection((connection) =>
     .prepare('lock_confirmation'),
 );
 
-const readBehindLock = preparedPerConnection((connection) => {
+/** The requests, and the chain of each in the same place. */
+const IDS = sql`${sql.placeholder('ids')}::uuid[]`;
+const CHAINS = sql`${sql.placeholder('chains')}::text[]`;
+
+const lockFreeRows = preparedPerConnection((connection) =>
+  connection
+    .select()
+    .from(confirmations)
+    .where(sql`${confirmations.id} = any(${IDS})`)
+    .orderBy(confirmations.id)
+    .for('update', { skipLocked: true })
+    .prepare('lock_free_confirmations'),
+);
+
+const readBehindLock = preparedPerConnection((connection) =>
+  prepareReadBehind(connection, { skipLocked: false, name: 'read_behind_lock' }),
+);
+const readBehindFreeLock = preparedPerConnection((connection) =>
+  prepareReadBehind(connection, { skipLocked: true, name: 'read_behind_free_lock' }),
+);
+
+function prepareReadBehind(
+  connection: Connection,
+  { skipLocked, name }: { readonly skipLocked: boolean; readonly name: string },
+) {
   // Whoever adds to the chain of this request waits here already: the clock is read once its end is ours.
   const chain = connection.$with('chain').as(
     connection
-      .select({ length: auditChains.length, head: auditChains.head })
+      .select({ chain: auditChains.chain, length: auditChains.length, head: auditChains.head })
       .from(auditChains)
-      .where(eq(auditChains.chain, sql.placeholder('chain')))
-      .for('update'),
+      .where(sql`${auditChains.chain} = any(${CHAINS})`)
+      .orderBy(auditChains.chain)
+      .for('update', skipLocked ? { skipLocked } : {}),
   );
   return connection
     .with(chain)
     .select({
+      id: confirmations.id,
       late: sql<boolean>`clock_timestamp() >= ${confirmations.decideBy}`,
       nowMs: sql<number>`(extract(epoch from clock_timestamp()) * 1000)::float8`,
       window: sql<LockedRequest['window']>`case
@@ -93,9 +159,9 @@ const readBehindLock = preparedPerConnection((connection) => {
       },
     })
     .from(confirmations)
-    .leftJoin(chain, sql`true`)
+    .leftJoin(chain, sql`${chain.chain} = (${CHAINS})[array_position(${IDS}, ${confirmations.id})]`)
     .leftJoin(votes, eq(votes.confirmationId, confirmations.id))
-    .where(eq(confirmations.id, sql.placeholder('id')))
-    .orderBy(votes.at, votes.id)
-    .prepare('read_behind_lock');
-});
+    .where(sql`${confirmations.id} = any(${IDS})`)
+    .orderBy(confirmations.id, votes.at, votes.id)
+    .prepare(name);
+}

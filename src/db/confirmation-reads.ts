@@ -4,8 +4,9 @@ import type { ConfirmationFilter, ConfirmationPage } from '../confirmation/confi
 import type { DueConfirmations } from '../confirmation/ledger.ts';
 import { CountersignError } from '../errors.ts';
 import { type ConfirmationId, parseConfirmationId } from '../ids.ts';
-import { type ConfirmationRow, confirmationOf } from './confirmation-row.ts';
+import { type ConfirmationRow, confirmationOf, type VoteRow } from './confirmation-row.ts';
 import type { Connection } from './database.ts';
+import { preparedPerConnection } from './prepared-per-connection.ts';
 import { confirmations, votes } from './schema/confirmations.ts';
 import { runs } from './schema/runs.ts';
 
@@ -22,20 +23,40 @@ export async function readConfirmations(
   return withVotes(connection, await (options.limit === undefined ? query : query.limit(options.limit)));
 }
 
+/** Those of `ids` that are closed, in one statement: what everybody who waits is woken by. */
 export async function readClosed(
   connection: Connection,
   ids: readonly ConfirmationId[],
 ): Promise<ClosedConfirmationRequest[]> {
   if (ids.length === 0) return [];
-  const closed = await readConfirmations(
-    connection,
-    and(
-      sql`${confirmations.id} = any(${sql.param(`{${ids.join(',')}}`)}::uuid[])`,
-      ne(confirmations.status, 'pending'),
-    ),
-  );
-  return closed.filter((request) => request.status !== 'pending');
+  const found = await selectClosed(connection).execute({ ids });
+  const votesOf = new Map<ConfirmationRow, VoteRow[]>();
+  let current: ConfirmationRow | null = null;
+  for (const { row, vote } of found) {
+    if (current?.id !== row.id) current = row;
+    const cast = votesOf.get(current) ?? [];
+    votesOf.set(current, vote === null ? cast : [...cast, vote]);
+  }
+  return [...votesOf]
+    .map(([row, cast]) => confirmationOf(row, cast))
+    .filter((request) => request.status !== 'pending');
 }
+
+/** A row for each vote, or one without; those of one request stand together. */
+const selectClosed = preparedPerConnection((connection) =>
+  connection
+    .select({ row: confirmations, vote: votes })
+    .from(confirmations)
+    .leftJoin(votes, eq(votes.confirmationId, confirmations.id))
+    .where(
+      and(
+        sql`${confirmations.id} = any(${sql.placeholder('ids')}::uuid[])`,
+        ne(confirmations.status, 'pending'),
+      ),
+    )
+    .orderBy(confirmations.id, votes.at, votes.id)
+    .prepare('read_closed'),
+);
 
 export async function readPage(
   connection: Connection,

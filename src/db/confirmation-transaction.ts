@@ -1,13 +1,13 @@
 import { and, eq, isNull, ne, type SQL, sql } from 'drizzle-orm';
-import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import type { NewAuditEvent } from '../audit/audit-event.ts';
 import { chainOf } from '../audit/event-hash.ts';
 import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
-import type { LedgerTransaction, LockedRequest, NewDecision } from '../confirmation/ledger.ts';
+import type { LedgerTransaction, LockedRequest } from '../confirmation/ledger.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { appendAuditEvents, type ChainEnd } from './audit-store.ts';
+import { changePending } from './change-pending.ts';
 import { insertConfirmation } from './confirmation-insert.ts';
-import { lockConfirmation } from './confirmation-lock.ts';
+import { lockConfirmation, lockFreeConfirmations } from './confirmation-lock.ts';
 import { type ConfirmationRow, confirmationOf } from './confirmation-row.ts';
 import type { Connection } from './database.ts';
 import { insertDeliveries, readReached, wantVersion } from './delivery-store.ts';
@@ -24,17 +24,17 @@ import { settleInvocation } from './settle-invocation.ts';
 const SEND_WITHIN = sql`interval '10 seconds'`;
 const PENDING = eq(confirmations.status, 'pending');
 const IN_TIME = sql`${NOW} < ${confirmations.decideBy}`;
-const OVERDUE = sql`${NOW} >= ${confirmations.decideBy}`;
-/** A duration of the frozen policy; a policy frozen before there was such a key has none. */
-const policyInterval = (key: string): SQL =>
-  sql`make_interval(secs => coalesce((${confirmations.policy} ->> ${sql.raw(`'${key}'`)})::numeric::float8, 0) / 1000.0)`;
-const COOL_OFF = policyInterval('coolOffMs');
 /**
  * From when a call can no longer be sent: for one of our runs the last moment of its sender and the tool's time on top
  * of it, whoever said first that nobody knows the outcome; an outside agent that says so is done.
  */
 const SETTLE_FROM = sql`case when ${confirmations.runId} is null then ${STAMP} else greatest(${STAMP},
   ${confirmations.sendBy} + make_interval(secs => coalesce(${confirmations.toolTimeoutMs}, 0) / 1000.0)) end`;
+
+interface ChangedRequest {
+  readonly row: ConfirmationRow;
+  readonly request: ConfirmationRequest;
+}
 
 /**
  * The ledger's statements on one open transaction. Ids that changed are collected for the notification; events are
@@ -47,19 +47,26 @@ export function openLedgerTransaction(
   const events: NewAuditEvent[] = [];
   const held = new Map<string, HeldRequest>();
 
-  /** One guarded change of a request that this transaction holds. */
-  async function change(
-    id: ConfirmationId,
-    { shows = true, vote = null, ...rest }: Partial<GuardedChange> & Pick<GuardedChange, 'set' | 'guard'>,
-  ): Promise<{ readonly row: ConfirmationRow; readonly request: ConfirmationRequest } | null> {
-    const before = held.get(id);
-    if (!before) throw new Error(`Confirmation ${id} is changed without being locked`);
-    const after = await changeHeld(connection, before, { ...rest, shows, vote });
-    if (after === null) return null;
+  function heldRequest(id: ConfirmationId): HeldRequest {
+    const known = held.get(id);
+    if (!known) throw new Error(`Confirmation ${id} is changed without being locked`);
+    return known;
+  }
+
+  async function keepChange(id: ConfirmationId, after: HeldRequest): Promise<ChangedRequest> {
     held.set(id, after);
     changed.add(id);
     await reopenWhatEnded(after.row);
     return { row: after.row, request: confirmationOf(after.row, after.votes) };
+  }
+
+  /** One guarded change of a request that this transaction holds. */
+  async function change(
+    id: ConfirmationId,
+    { shows = true, ...rest }: Partial<GuardedChange> & Pick<GuardedChange, 'set' | 'guard'>,
+  ): Promise<ChangedRequest | null> {
+    const after = await changeHeld(connection, heldRequest(id), { ...rest, shows });
+    return after && keepChange(id, after);
   }
 
   /** Where what has ended ran another request's call again, and came to nothing. */
@@ -85,6 +92,12 @@ export function openLedgerTransaction(
       return locked.request;
     },
 
+    async lockFree(ids) {
+      const locked = await lockFreeConfirmations(connection, ids);
+      for (const one of locked) held.set(one.request.request.id, one.held);
+      return locked.map(({ request }) => request);
+    },
+
     async lockSameCall(call) {
       const locked: LockedRequest[] = [];
       for (const id of await holdSameCall(connection, call)) {
@@ -102,10 +115,17 @@ export function openLedgerTransaction(
       return confirmationOf(inserted, []);
     },
 
-    async castVote(vote, decision) {
-      const set = decision === null ? {} : closingOf(decision);
-      const updated = await change(vote.confirmationId, { set, guard: and(PENDING, IN_TIME), vote });
-      return updated?.request ?? null;
+    async castVotes(votes) {
+      const changes = votes.map(({ vote, decision }) => ({
+        held: heldRequest(vote.confirmationId),
+        vote,
+        decision,
+      }));
+      const cast: ConfirmationRequest[] = [];
+      for (const after of (await changePending(connection, changes)).values()) {
+        cast.push((await keepChange(after.row.id as ConfirmationId, after)).request);
+      }
+      return cast;
     },
 
     async takeSteps(id, { delegatedSeats, escalate, remind, next }) {
@@ -125,9 +145,11 @@ export function openLedgerTransaction(
     queueReminders: (id, kind) => insertReminders(connection, { confirmationId: id, kind }),
 
     async close(id, decision) {
-      const inTime = decision.status === 'expired' ? OVERDUE : IN_TIME;
-      const updated = await change(id, { set: closingOf(decision), guard: and(PENDING, inTime) });
-      return updated && updated.request.status !== 'pending' ? updated.request : null;
+      const change = { held: heldRequest(id), vote: null, decision };
+      const after = (await changePending(connection, [change])).get(id);
+      if (after === undefined) return null;
+      const { request } = await keepChange(id, after);
+      return request.status === 'pending' ? null : request;
     },
 
     async claim(id, argsDigest) {
@@ -236,24 +258,6 @@ export function openLedgerTransaction(
   }
 
   return { transaction, flush };
-}
-
-/** What closes a pending request. */
-function closingOf(decision: NewDecision): PgUpdateSetSource<typeof confirmations> {
-  const approved = decision.status === 'approved';
-  return {
-    status: decision.status,
-    decidedAt: STAMP,
-    decidedById: decision.by?.id ?? null,
-    decidedByName: decision.by?.name ?? null,
-    decisionReason: decision.reason,
-    decisionCode: decision.code,
-    supersededBy: decision.supersededBy ?? null,
-    executionStatus: approved ? 'unclaimed' : 'none',
-    executableFrom: approved ? sql`${STAMP} + ${COOL_OFF}` : null,
-    executeBy: approved ? sql`${STAMP} + ${COOL_OFF} + ${policyInterval('executeWithinMs')}` : null,
-    coolingOff: approved ? sql`${COOL_OFF} > interval '0'` : false,
-  };
 }
 
 const textArray = (texts: readonly string[]): SQL =>

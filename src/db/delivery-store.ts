@@ -9,6 +9,7 @@ import type { SeenCard } from '../confirmation/seen-card.ts';
 import type { TapDeliveries } from '../confirmation/tap-delivery.ts';
 import { type ConfirmationId, newDeliveryId } from '../ids.ts';
 import type { Connection, Database } from './database.ts';
+import { preparedPerConnection } from './prepared-per-connection.ts';
 import { deliveries, renderedCards } from './schema/deliveries.ts';
 
 /**
@@ -112,7 +113,7 @@ export async function findDeliveryByToken(
   connection: Connection,
   token: string,
 ): Promise<DeliveryOnRecord | null> {
-  const [row] = await connection.select().from(deliveries).where(eq(deliveries.token, token));
+  const [row] = await selectByToken(connection).execute({ token });
   if (!row) return null;
   const { id, confirmationId, channelId, provider, app, tenant, chat, decisiveShown } = row;
   const { messageIds, retiredMessageIds } = row;
@@ -127,6 +128,14 @@ export async function findDeliveryByToken(
     decisiveShown,
   };
 }
+
+const selectByToken = preparedPerConnection((connection) =>
+  connection
+    .select()
+    .from(deliveries)
+    .where(eq(deliveries.token, sql.placeholder('token')))
+    .prepare('delivery_by_token'),
+);
 
 /**
  * Takes the message id of a verified callback for a delivery that knows none, or that may stand in the chat more
@@ -178,7 +187,12 @@ async function findSeenCard(
   connection: Connection,
   { delivery, version }: Parameters<TapDeliveries['seenCard']>[0],
 ): Promise<SeenCard | null> {
-  const [card] = await connection
+  const [card] = await selectSeenCard(connection).execute({ delivery, version });
+  return card ?? null;
+}
+
+const selectSeenCard = preparedPerConnection((connection) =>
+  connection
     .select({
       delivery: renderedCards.deliveryId,
       version: renderedCards.version,
@@ -190,14 +204,14 @@ async function findSeenCard(
     .innerJoin(deliveries, eq(deliveries.id, renderedCards.deliveryId))
     .where(
       and(
-        eq(renderedCards.deliveryId, delivery),
-        eq(renderedCards.version, version ?? deliveries.shownVersion),
+        eq(renderedCards.deliveryId, sql.placeholder('delivery')),
+        sql`${renderedCards.version} = coalesce(${sql.placeholder('version')}::integer, ${deliveries.shownVersion})`,
       ),
     )
     .orderBy(desc(renderedCards.at))
-    .limit(1);
-  return card ?? null;
-}
+    .limit(1)
+    .prepare('seen_card'),
+);
 
 /** The deliveries as the tap handler compares callbacks with them. */
 export const createTapDeliveries = ({ connection }: Pick<Database, 'connection'>): TapDeliveries => ({

@@ -1,7 +1,5 @@
 import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
-import { v7 as uuidv7 } from 'uuid';
-import type { NewVote } from '../confirmation/ledger.ts';
 import { type ChainEnd, CLOCK_TEXT } from './audit-store.ts';
 import type { ConfirmationRow, VoteRow } from './confirmation-row.ts';
 import type { Connection } from './database.ts';
@@ -23,25 +21,27 @@ export interface GuardedChange {
   readonly guard: SQL | undefined;
   /** Whether cards show the change: then the version grows, and the cards of the request follow. */
   readonly shows: boolean;
-  readonly vote: NewVote | null;
 }
 
 /** The one reading of the database clock of a guarded change. */
 export const NOW = sql`clock.now`;
 /** The same in milliseconds, as it is written down. */
 export const STAMP = sql`date_trunc('milliseconds', clock.now)`;
+/** A duration of the frozen policy; a policy frozen before there was such a key has none. */
+export const policyInterval = (key: string): SQL =>
+  sql`make_interval(secs => coalesce((${confirmations.policy} ->> ${sql.raw(`'${key}'`)})::numeric::float8, 0) / 1000.0)`;
 
 const columns = getTableColumns(confirmations);
 
 /**
- * Changes a held request where the guard allows it, with the vote that changes it and the wish for new cards: one
- * statement, one reading of the clock, all of it or nothing. What the guard compared with the deadline is what is
- * written down as the time. Null: the guard refused.
+ * Changes a held request where the guard allows it, with the wish for new cards: one statement, one reading of the
+ * clock, all of it or nothing. What the guard compared with a time is what is written down as the time. Null: the
+ * guard refused.
  */
 export async function changeHeld(
   connection: Connection,
   held: HeldRequest,
-  { set, guard, shows, vote }: GuardedChange,
+  { set, guard, shows }: GuardedChange,
 ): Promise<HeldRequest | null> {
   const { id } = held.row;
   const change = { ...set, ...(shows ? { version: sql`${confirmations.version} + 1` } : {}) };
@@ -54,52 +54,32 @@ export async function changeHeld(
     .returning({
       id: confirmations.id,
       ...Object.fromEntries(changedKeys.map((key) => [key, columns[key]])),
-      votedAt: sql`${STAMP}`.as('voted_at'),
       clockText: sql`${CLOCK_TEXT(NOW)}`.as('clock_text'),
     });
   const [changed] = await rowsOf<Record<string, unknown>>(
     connection,
     sql`with clock as materialized (select clock_timestamp() as now),
       changed as ${update}
-      ${vote === null ? sql`` : sql`, cast_vote as (${insertVote(vote)})`}
       ${shows ? sql`, cards as (${CARDS_FOLLOW})` : sql``}
       select * from changed`,
   );
   if (!changed) return null;
-  const after = changedKeys.map((key) => {
-    const value = changed[columns[key].name];
-    return [key, value === null ? null : columns[key].mapFromDriverValue(value)];
-  });
   return {
-    row: { ...held.row, ...Object.fromEntries(after) },
-    votes: vote === null ? held.votes : [...held.votes, castVote(vote, new Date(changed.voted_at as string))],
+    row: changedRow(held.row, changedKeys, changed),
+    votes: held.votes,
     chain: held.chain && { ...held.chain, at: changed.clock_text as string },
   };
 }
 
-/** The vote as a row of `votes`; nothing where the guard refused the change that it makes. */
-const insertVote = (vote: NewVote): SQL => sql`
-  insert into votes (id, confirmation_id, person_id, person_name, seat_id, seat_name, verdict, reason, channel,
-                     args_digest, seen_delivery_id, seen_version, seen_digest, seen_locale, seen_at, at)
-  select ${uuidv7()}::uuid, changed.id, ${vote.person.id}::text, ${vote.person.name}::text, ${vote.seat.id}::text,
-         ${vote.seat.name}::text, ${vote.verdict}::text, ${vote.reason}::text, ${vote.channel}::text,
-         ${vote.argsDigest}::text, ${vote.seen?.delivery ?? null}::uuid, ${vote.seen?.version ?? null}::integer,
-         ${vote.seen?.digest ?? null}::text, ${vote.seen?.locale ?? null}::text,
-         ${vote.seen?.at.toISOString() ?? null}::timestamptz, changed.voted_at
-  from changed`;
-
-const castVote = (vote: NewVote, at: Date): VoteRow => ({
-  personId: vote.person.id,
-  personName: vote.person.name,
-  seatId: vote.seat.id,
-  seatName: vote.seat.name,
-  verdict: vote.verdict,
-  reason: vote.reason,
-  channel: vote.channel,
-  at,
-  seenDelivery: vote.seen?.delivery ?? null,
-  seenVersion: vote.seen?.version ?? null,
-  seenDigest: vote.seen?.digest ?? null,
-  seenLocale: vote.seen?.locale ?? null,
-  seenAt: vote.seen?.at ?? null,
-});
+/** The row with the values that a statement gave back for some of its columns, by their names in the database. */
+export function changedRow(
+  row: ConfirmationRow,
+  keys: readonly (keyof typeof columns)[],
+  changed: Readonly<Record<string, unknown>>,
+): ConfirmationRow {
+  const after = keys.map((key) => {
+    const value = changed[columns[key].name];
+    return [key, value === null ? null : columns[key].mapFromDriverValue(value)];
+  });
+  return { ...row, ...Object.fromEntries(after) };
+}

@@ -23,6 +23,8 @@ export interface Ledger {
 export interface PaymentSystem {
   readonly url: string;
   ledger(): Ledger;
+  /** The next payment is made, and its answer is lost: 502. */
+  loseNextAnswer(): void;
   /** Called after each payment; the returned function ends it. */
   onPayment(listener: () => void): () => void;
   stop(): Promise<void>;
@@ -50,6 +52,7 @@ export async function startPaymentSystem({ token }: { readonly token: string }):
   const payments: Payment[] = [];
   const byKey = new Map<string, { readonly body: string; readonly payment: Payment }>();
   const listeners = new Set<() => void>();
+  let answerIsLost = false;
   const app = Fastify({ forceCloseConnections: true });
 
   app.addHook('onRequest', async (request, reply) => {
@@ -81,6 +84,10 @@ export async function startPaymentSystem({ token }: { readonly token: string }):
     payments.push(payment);
     byKey.set(key, { body, payment });
     for (const listener of listeners) listener();
+    if (answerIsLost) {
+      answerIsLost = false;
+      return reply.code(502).send({ error: 'Nobody knows what became of it.' });
+    }
     return reply.code(201).send({ status: 'paid', payment });
   });
 
@@ -100,6 +107,9 @@ export async function startPaymentSystem({ token }: { readonly token: string }):
   return {
     url: `http://127.0.0.1:${port}`,
     ledger,
+    loseNextAnswer() {
+      answerIsLost = true;
+    },
     onPayment(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

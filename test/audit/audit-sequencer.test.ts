@@ -72,8 +72,10 @@ describe.each(DATABASES)('the sequencer on $name', ({ open }) => {
     sequencer.start();
     await until(() => due.length === 1);
     await requestPayment(database);
-    due.shift()?.();
-    await until(async () => (await unsequenced(database)) === 0);
+    await until(async () => {
+      due.shift()?.();
+      return (await unsequenced(database)) === 0;
+    });
     await sequencer.stop();
     await requestPayment(database);
     for (const run of due.splice(0)) run();
@@ -108,8 +110,10 @@ describe.each(DATABASES)('the sequencer on $name', ({ open }) => {
     await until(() => due.length === 1);
     expect(errors).toEqual([new Error('connection lost')]);
     broken = false;
-    due.shift()?.();
-    await until(async () => (await unsequenced(database)) === 0);
+    await until(async () => {
+      due.shift()?.();
+      return (await unsequenced(database)) === 0;
+    });
     await sequencer.stop();
   });
 

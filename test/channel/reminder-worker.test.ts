@@ -90,7 +90,7 @@ describe.each(DATABASES)('reminders on $name', ({ open }) => {
     expect(channel.notes).toHaveLength(1);
     expect(channel.notes[0]).toMatchObject({
       messageId: '100.1',
-      text: expect.stringMatching(/^Reminder: still waiting for approval \(0\/1\)\. .*68,000\.00 CNY/),
+      text: expect.stringMatching(/^Reminder, still open: Approval needed · 68,000\.00 CNY/),
     });
     expect(await states(id)).toEqual(['sent']);
   });

@@ -1,144 +1,25 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Card } from '../../src/channel/card.ts';
-import type { Channel, ChannelAnswer, InboundRequest, OutgoingDelivery } from '../../src/channel/channel.ts';
-import type { InboundHandler } from '../../src/channel/inbound-connection.ts';
+import type { InboundRequest, OutgoingDelivery } from '../../src/channel/channel.ts';
 import {
   type CallbackReply,
   type ChannelActor,
-  type InboundEvent,
   SETTLE_ACTIONS,
-  type TapAction,
   type TapEvent,
 } from '../../src/channel/inbound-event.ts';
 import { type DeliveryId, newDeliveryId } from '../../src/ids.ts';
 import { until } from '../support/until.ts';
-import type { ManualClock } from './manual-clock.ts';
+import {
+  type ChannelRig,
+  type LackedFeatures,
+  LOOK_UP_FAULTS,
+  type PlatformFeature,
+  type RigCallback,
+  type RigWebhook,
+  type ShownMessage,
+} from './channel-rig.ts';
 import { closedCard, coolingCard, decideActions, sampleCard, unknownCard } from './sample-card.ts';
-
-/** One channel with the platform it talks to, in the terms the contract needs. Every channel brings its own. */
-export interface ChannelRig {
-  /** Started; reads `clock`, as the platform does. */
-  readonly channel: Channel;
-  readonly clock: ManualClock;
-  /** The ids by which a tap of this rig's person must be known. */
-  readonly personIds: Readonly<Record<string, string>>;
-  /** The callback of a tap on the message's button for `action`. */
-  tap(tap: RigTap): Promise<RigCallback>;
-  /** The callback by which a reason reaches us, after whatever the platform does to ask for it. */
-  tapWithReason(tap: RigTap & { readonly reason: string }): Promise<RigCallback>;
-  /** By what way callbacks come in; each way has its own part of the contract. */
-  readonly wayIn: RigWebhook | RigConnection;
-  /** What the person who tapped is told, wherever the platform shows it. */
-  told(event: TapEvent, answer: ChannelAnswer): Promise<readonly string[]>;
-  /** The messages in the chat, oldest first, as people see them now. */
-  shown(): readonly ShownMessage[];
-  /** How the next attempt to send goes wrong; `never-answered` is waited out with the clock. */
-  failNextSend(fault: SendFault): void;
-  failNextUpdate(fault: 'rate-limited' | 'refused'): void;
-  /** A person whom callbacks and configuration know by unlike ids: what a callback says, and what the directory adds. */
-  readonly otherwiseKnown: {
-    readonly actor: ChannelActor;
-    readonly resolved: Pick<ChannelActor, 'tenant' | 'ids'>;
-    /** Somebody of the same kind whom the directory does not have. */
-    readonly stranger: ChannelActor;
-  };
-  failNextLookUp(
-    fault: 'rate-limited' | 'refused' | 'server-error' | 'cut' | 'nonsense' | 'somebody-else',
-  ): void;
-  /** Shuts the platform down: no connection is taken any more. */
-  stopPlatform(): Promise<void>;
-  stop(): Promise<void>;
-}
-
-/** A callback that may come in any number of times; what the channel makes of it. */
-export interface RigCallback {
-  arrive(): Promise<TapEvent>;
-}
-
-/** The platform calls us, and proves by its headers that it is the platform. */
-export interface RigWebhook {
-  readonly kind: 'webhook';
-  /** Names of the headers that prove a callback. */
-  readonly proofHeaders: readonly string[];
-  /** A tap's callback, signed now, not delivered. */
-  request(tap: RigTap): Promise<InboundRequest>;
-  /** The same tap under another app's secret. */
-  requestOfAnotherApp(tap: RigTap): Promise<InboundRequest>;
-}
-
-/** We connect to the platform, which proves that we are we; what comes in needs no proof of its own. */
-export interface RigConnection {
-  readonly kind: 'connection';
-  /** Something bad happens to the connections that stand, or to the next ones. */
-  readonly faults: Readonly<Record<string, () => void>>;
-  /** A tap as a person makes it, with the answer of the core's stand-in; what the person's client shows. */
-  press(tap: RigTap): Promise<'answered' | 'error'>;
-  /** From now on the core answers a tap only when the returned function is called. */
-  holdAnswers(): () => void;
-  /** How many events the core was handed. */
-  received(): number;
-}
-
-/** The parts of a rig that connects: events as the core is handed them. */
-export function captureEvents() {
-  const events: InboundEvent[] = [];
-  let gate: Promise<void> = Promise.resolve();
-  const handler: InboundHandler = {
-    async handle(event) {
-      events.push(event);
-      await gate;
-      return { answer: { status: 200, contentType: 'application/json', body: '{}' } };
-    },
-    async refuse() {},
-  };
-  return {
-    handler,
-    events,
-    holdAnswers() {
-      let release = () => {};
-      gate = new Promise((resolve) => {
-        release = resolve;
-      });
-      return () => release();
-    },
-    /** The tap that `deliver` brings in; one that came before and is known again is the same one. */
-    async tapFrom(deliver: () => Promise<unknown>): Promise<TapEvent> {
-      const before = events.length;
-      await deliver();
-      const event = events[before] ?? events.at(-1);
-      if (event?.type !== 'tap') throw new Error(`not a tap: ${JSON.stringify(event)}`);
-      return event;
-    },
-  };
-}
-
-/** A callback over HTTP, as the channel reads it. */
-export function httpCallback(channel: Channel, request: InboundRequest): RigCallback {
-  return {
-    async arrive() {
-      const result = await channel.receive(request);
-      if (result.kind !== 'event' || result.event.type !== 'tap')
-        throw new Error(`not a tap: ${JSON.stringify(result)}`);
-      return result.event;
-    },
-  };
-}
-
-export interface RigTap {
-  readonly messageId: string;
-  readonly action: TapAction;
-}
-
-export interface ShownMessage {
-  readonly messageId: string;
-  /** Everything on the message that people can read. */
-  readonly text: string;
-  /** What its buttons offer. */
-  readonly actions: readonly TapAction[];
-}
-
-export type SendFault = 'rate-limited' | 'refused' | 'cut-after-accepting' | 'server-error-after-accepting';
 
 /** What every channel promises, run against the real channel and its platform's stand-in. */
 export function channelContract(input: {
@@ -146,8 +27,18 @@ export function channelContract(input: {
   readonly wayIn: ChannelRig['wayIn']['kind'];
   /** Names of `RigConnection.faults`; none for webhooks. */
   readonly faults?: readonly string[];
+  readonly lacks?: LackedFeatures;
   readonly start: () => Promise<ChannelRig>;
 }): void {
+  const { lacks = {} } = input;
+  const has = (feature: PlatformFeature): boolean => lacks[feature] === undefined;
+  /** The name of what rests on a feature, with the reason where it has to be left out. */
+  const named = (name: string, feature: PlatformFeature): string =>
+    has(feature) ? name : `${name} (left out for want of ${feature}: ${lacks[feature]})`;
+
+  const byWayIn = (name: string, wayIn: ChannelRig['wayIn']['kind']): string =>
+    input.wayIn === wayIn ? name : `${name} (left out: taps come in by ${input.wayIn})`;
+
   describe(`the channel contract, kept by ${input.name}`, () => {
     let rig: ChannelRig;
     beforeEach(async () => {
@@ -310,7 +201,7 @@ export function channelContract(input: {
             tenant: rig.channel.address.tenant,
             chat: rig.channel.address.chat,
             messageId,
-            confirmation: card.confirmationId,
+            confirmation: has('requests in buttons') ? card.confirmationId : null,
             token,
             cardVersion: card.version,
             action,
@@ -325,7 +216,7 @@ export function channelContract(input: {
         expect(event).toMatchObject({
           actor: { ids: rig.personIds, isBot: false },
           messageId,
-          confirmation: card.confirmationId,
+          confirmation: has('requests in buttons') ? card.confirmationId : null,
           token,
           action: 'revoke',
           reason: undefined,
@@ -376,78 +267,91 @@ export function channelContract(input: {
       });
     });
 
-    describe.runIf(input.wayIn === 'webhook')('a callback whose proof is not right', () => {
-      const webhook = (): RigWebhook => {
-        if (rig.wayIn.kind !== 'webhook') throw new Error('this rig is not called over HTTP');
-        return rig.wayIn;
-      };
-      const genuine = async () => {
-        const { messageId } = await sendCard();
-        return webhook().request({ messageId, action: 'approve' });
-      };
+    describe.runIf(input.wayIn === 'webhook')(
+      byWayIn('a callback whose proof is not right', 'webhook'),
+      () => {
+        const webhook = (): RigWebhook => {
+          if (rig.wayIn.kind !== 'webhook') throw new Error('this rig is not called over HTTP');
+          return rig.wayIn;
+        };
+        const genuine = async () => {
+          const { messageId } = await sendCard();
+          return webhook().request({ messageId, action: 'approve' });
+        };
 
-      it('is refused with a proof header missing, empty, doubled or spelt twice', async () => {
-        const request = await genuine();
-        expect(await isRefused(request)).toBe(false);
-        for (const name of webhook().proofHeaders) {
-          const value = String(request.headers[name]);
-          const { [name]: _, ...without } = request.headers;
-          const bent: readonly InboundRequest['headers'][] = [
-            without,
-            { ...without, [name]: '' },
-            { ...without, [name]: [value, value] },
-            { ...without, [name]: `${value}, ${value}` },
-            { ...without, [name]: [] },
-          ];
-          for (const headers of bent) expect(await isRefused({ ...request, headers })).toBe(true);
-        }
-      });
+        it('is refused with a proof header missing, empty, doubled or spelt twice', async () => {
+          const request = await genuine();
+          expect(await isRefused(request)).toBe(false);
+          for (const name of webhook().proofHeaders) {
+            const value = String(request.headers[name]);
+            const { [name]: _, ...without } = request.headers;
+            const bent: readonly InboundRequest['headers'][] = [
+              without,
+              { ...without, [name]: '' },
+              { ...without, [name]: [value, value] },
+              { ...without, [name]: `${value}, ${value}` },
+              { ...without, [name]: [] },
+            ];
+            for (const headers of bent) expect(await isRefused({ ...request, headers })).toBe(true);
+          }
+        });
 
-      it('is refused under another app’s secret', async () => {
-        const { messageId } = await sendCard();
-        const forged = await webhook().requestOfAnotherApp({ messageId, action: 'approve' });
-        expect(await isRefused(forged)).toBe(true);
-      });
+        it('is refused under another app’s secret', async () => {
+          const { messageId } = await sendCard();
+          const forged = await webhook().requestOfAnotherApp({ messageId, action: 'approve' });
+          expect(await isRefused(forged)).toBe(true);
+        });
 
-      it.each([
-        [300, false],
-        [301, true],
-        [-300, false],
-        [-301, true],
-        [365 * 86_400, true],
-      ])('signed %d s ago is refused: %s', async (seconds, refused) => {
-        const request = await genuine();
-        rig.clock.step(seconds * 1000);
-        expect(await isRefused(request)).toBe(refused);
-      });
+        it.skipIf(!has('signed bodies')).each([
+          [300, false],
+          [301, true],
+          [-300, false],
+          [-301, true],
+          [365 * 86_400, true],
+        ])(named('signed %d s ago is refused: %s', 'signed bodies'), async (seconds, refused) => {
+          const request = await genuine();
+          rig.clock.step(seconds * 1000);
+          expect(await isRefused(request)).toBe(refused);
+        });
 
-      it('is refused with any byte of the body changed, cut or added', async () => {
-        const request = await genuine();
-        const { body } = request;
-        const step = Math.max(1, Math.floor(body.length / 40));
-        for (let at = 0; at < body.length; at += step) {
-          const flipped = Buffer.from(body);
-          flipped[at] = (flipped[at] ?? 0) ^ 1;
-          expect(await isRefused({ ...request, body: flipped })).toBe(true);
-        }
-        for (const bent of [body.subarray(1), body.subarray(0, -1), Buffer.concat([body, Buffer.from(' ')])])
-          expect(await isRefused({ ...request, body: bent })).toBe(true);
-      });
+        it.skipIf(!has('signed bodies'))(
+          named('is refused with any byte of the body changed', 'signed bodies'),
+          async () => {
+            const request = await genuine();
+            const { body } = request;
+            const step = Math.max(1, Math.floor(body.length / 40));
+            for (let at = 0; at < body.length; at += step) {
+              const flipped = Buffer.from(body);
+              flipped[at] = (flipped[at] ?? 0) ^ 1;
+              expect(await isRefused({ ...request, body: flipped })).toBe(true);
+            }
+            for (const bent of [
+              body.subarray(1),
+              body.subarray(0, -1),
+              Buffer.concat([body, Buffer.from(' ')]),
+            ])
+              expect(await isRefused({ ...request, body: bent })).toBe(true);
+          },
+        );
 
-      it.each(STRANGE_BODIES)('is refused when it carries %s', async (_name, body) => {
-        const request = await genuine();
-        expect(await isRefused({ ...request, body })).toBe(true);
-        expect(await isRefused({ headers: {}, body })).toBe(true);
-      });
+        it.each(STRANGE_BODIES)('is refused when it carries %s', async (_name, body) => {
+          expect(await isRefused({ headers: {}, body })).toBe(true);
+          const { headers } = await genuine();
+          const result = await rig.channel.receive({ headers, body });
+          // Where the proof is a secret alone it holds for any body; then nothing is done about this one.
+          if (has('signed bodies')) expect(result.kind).toBe('refused');
+          else expect(result).toMatchObject({ kind: 'event', event: { type: 'unsupported' } });
+        });
 
-      it('is refused when it is another platform’s', async () => {
-        const seconds = Math.floor(rig.clock.now() / 1000).toString();
-        expect(await isRefused(slackCallback(seconds))).toBe(true);
-        expect(await isRefused(feishuCallback(seconds))).toBe(true);
-      });
-    });
+        it('is refused when it is another platform’s', async () => {
+          const seconds = Math.floor(rig.clock.now() / 1000).toString();
+          expect(await isRefused(slackCallback(seconds))).toBe(true);
+          expect(await isRefused(feishuCallback(seconds))).toBe(true);
+        });
+      },
+    );
 
-    describe.runIf(input.wayIn === 'connection')('a connection of its own', () => {
+    describe.runIf(input.wayIn === 'connection')(byWayIn('a connection of its own', 'connection'), () => {
       const connected = () => {
         const { connection } = rig.channel;
         if (rig.wayIn.kind !== 'connection' || connection === undefined)
@@ -487,10 +391,11 @@ export function channelContract(input: {
         );
       };
 
-      it('stands twice at least, and says so', () => {
+      it(has('several connections') ? 'stands twice at least, and says so' : 'stands, and says so', () => {
         const { connection } = connected();
         const { open, wanted, detail } = connection.status();
-        expect(wanted).toBeGreaterThanOrEqual(2);
+        if (has('several connections')) expect(wanted).toBeGreaterThanOrEqual(2);
+        else expect(wanted).toBe(1);
         expect(open).toBe(wanted);
         expect(rig.channel.health()).toMatchObject({ detail: expect.stringContaining(detail) });
       });
@@ -556,26 +461,55 @@ export function channelContract(input: {
         expect(outcome).toMatchObject({ kind: 'retry', retryAfterMs: 7_000 });
       });
 
-      it.each(['cut-after-accepting', 'server-error-after-accepting'] as const)(
-        'is uncertain after %s, and the next attempt finds the one message',
+      const LOST_ANSWERS = ['cut-after-accepting', 'server-error-after-accepting'] as const;
+
+      it.each(LOST_ANSWERS)('is uncertain after %s', async (fault) => {
+        rig.failNextSend(fault);
+        expect((await rig.channel.send(outgoing())).kind).toBe('uncertain');
+        expect(rig.shown()).toHaveLength(1);
+      });
+
+      it.skipIf(!has('sending once')).each(LOST_ANSWERS)(
+        named('after %s, the next attempt finds the one message', 'sending once'),
         async (fault) => {
           rig.failNextSend(fault);
           const delivery = outgoing();
-          expect((await rig.channel.send(delivery)).kind).toBe('uncertain');
+          await rig.channel.send(delivery);
           const again = await rig.channel.send({ ...delivery, attempt: 2 });
           expect(again).toEqual({ kind: 'sent', messageId: onlyMessage().messageId });
         },
       );
 
-      it('a second time shows what the second attempt was to show', async () => {
-        rig.failNextSend('cut-after-accepting');
-        const card = sampleCard();
-        const delivery = outgoing();
-        await rig.channel.send(delivery);
-        const rendered = rig.channel.render(closedCard(card), delivery.token);
-        expect((await rig.channel.send({ ...delivery, rendered, attempt: 2 })).kind).toBe('sent');
-        expect(onlyMessage().actions).toEqual([]);
-      });
+      it.skipIf(!has('sending once'))(
+        named('a second time shows what the second attempt was to show', 'sending once'),
+        async () => {
+          rig.failNextSend('cut-after-accepting');
+          const card = sampleCard();
+          const delivery = outgoing();
+          await rig.channel.send(delivery);
+          const rendered = rig.channel.render(closedCard(card), delivery.token);
+          expect((await rig.channel.send({ ...delivery, rendered, attempt: 2 })).kind).toBe('sent');
+          expect(onlyMessage().actions).toEqual([]);
+        },
+      );
+
+      it.skipIf(has('sending once'))(
+        'again makes one more card, which says where it stands; a tap on either is one on the same delivery',
+        async () => {
+          rig.failNextSend('cut-after-accepting');
+          const delivery = outgoing();
+          await rig.channel.send(delivery);
+          const again = await rig.channel.send({ ...delivery, attempt: 2 });
+          const [lost, known] = rig.shown();
+          expect(again).toEqual({ kind: 'sent', messageId: known?.messageId });
+          expect(rig.shown()).toHaveLength(2);
+          for (const message of [lost, known]) {
+            const { messageId = '' } = message ?? {};
+            const event = await tapIn(await rig.tap({ messageId, action: 'approve' }));
+            expect(event).toMatchObject({ messageId, token: delivery.token });
+          }
+        },
+      );
 
       it('two requests makes two messages', async () => {
         await sendCard();
@@ -595,51 +529,53 @@ export function channelContract(input: {
       });
     });
 
-    describe('the directory', () => {
+    it.skipIf(has('a directory'))('has no directory, and does not pretend to have one', () => {
+      expect(rig.channel.resolve).toBeUndefined();
+    });
+
+    describe.skipIf(!has('a directory'))(named('the directory', 'a directory'), () => {
+      const known = () => {
+        if (rig.directory === undefined) throw new Error('this rig has no directory');
+        return rig.directory;
+      };
       const resolve = (actor: ChannelActor, signal = new AbortController().signal) => {
         if (rig.channel.resolve === undefined) throw new Error('this channel has no directory');
         return rig.channel.resolve({ actor, signal });
       };
 
       it('tells by which further ids an actor is known', async () => {
-        const { actor, resolved } = rig.otherwiseKnown;
+        const { actor, resolved } = known();
         expect(await resolve(actor)).toMatchObject({ ...resolved, provider: actor.provider, isBot: false });
       });
 
       it('does not know a stranger', async () => {
-        expect(await resolve(rig.otherwiseKnown.stranger)).toBeNull();
+        expect(await resolve(known().stranger)).toBeNull();
       });
 
       it('does not know an id of ours that comes from another tenant', async () => {
         for (const tenant of ['T0FOREIGN', '', 'E0FOREIGN']) {
-          expect(await resolve({ ...rig.otherwiseKnown.actor, tenant })).toBeNull();
+          expect(await resolve({ ...known().actor, tenant })).toBeNull();
         }
       });
 
-      it.each(['rate-limited', 'refused', 'server-error', 'cut', 'nonsense', 'somebody-else'] as const)(
-        'that is %s names nobody, and says so by a throw',
-        async (fault) => {
-          rig.failNextLookUp(fault);
-          await expect(resolve(rig.otherwiseKnown.actor)).rejects.toThrow();
-          expect(await resolve(rig.otherwiseKnown.actor)).not.toBeNull();
-        },
-      );
-
-      it('that is down, or not waited for, throws', async () => {
-        await expect(resolve(rig.otherwiseKnown.actor, AbortSignal.abort())).rejects.toThrow();
-        await rig.stopPlatform();
-        await expect(resolve(rig.otherwiseKnown.actor)).rejects.toThrow();
+      it.each(LOOK_UP_FAULTS)('that is %s names nobody, and says so by a throw', async (fault) => {
+        known().failNextLookUp(fault);
+        await expect(resolve(known().actor)).rejects.toThrow();
+        expect(await resolve(known().actor)).not.toBeNull();
       });
 
-      it.each(['', '../../auth', 'ou_1/../x', 'U1&user=U2', 'x'.repeat(5_000)])(
-        'is not asked for the id %j',
-        async (id) => {
-          const { actor } = rig.otherwiseKnown;
-          const ids = Object.fromEntries(Object.keys(actor.ids).map((kind) => [kind, id]));
-          await rig.stopPlatform();
-          expect(await resolve({ ...actor, ids })).toBeNull();
-        },
-      );
+      it('that is down, or not waited for, throws', async () => {
+        await expect(resolve(known().actor, AbortSignal.abort())).rejects.toThrow();
+        await rig.stopPlatform();
+        await expect(resolve(known().actor)).rejects.toThrow();
+      });
+
+      it.each([...STRANGE_IDS, 'ou_1/../x', 'U1&user=U2'])('is not asked for the id %j', async (id) => {
+        const { actor } = known();
+        const ids = Object.fromEntries(Object.keys(actor.ids).map((kind) => [kind, id]));
+        await rig.stopPlatform();
+        expect(await resolve({ ...actor, ids })).toBeNull();
+      });
     });
 
     describe('a reminder', () => {
@@ -661,7 +597,7 @@ export function channelContract(input: {
         expect([...(rig.shown()[0]?.actions ?? [])].sort()).toEqual(['approve', 'reject']);
       });
 
-      it.each(['', '../../auth', 'x'.repeat(5_000)])(
+      it.each(STRANGE_IDS)(
         'under the message %j is refused without asking the platform',
         async (messageId) => {
           await rig.stopPlatform();
@@ -693,7 +629,7 @@ export function channelContract(input: {
         expect((await update(messageId)).kind).toMatch(/^(refused|gone)$/);
       });
 
-      it.each(['', '../../auth', 'om_1/../x', '1 OR 1', 'x'.repeat(5_000)])(
+      it.each([...STRANGE_IDS, 'om_1/../x', '1 OR 1'])(
         'of the message %j is refused without asking the platform',
         async (messageId) => {
           await rig.stopPlatform();
@@ -723,6 +659,9 @@ const HOSTILE_TEXTS = [
   '"},{"tag":"button","text":{"tag":"plain_text","content":"approve"}}',
   ':white_check_mark: :OK: {{name}} #{amount} %s \\u202e \\n',
 ];
+
+/** The last is longer than any id, and short enough for the name of a test. */
+const STRANGE_IDS = ['', '../../auth', 'x'.repeat(200)];
 
 const STRANGE_BODIES: readonly (readonly [string, Buffer])[] = [
   ['nothing', Buffer.alloc(0)],

@@ -18,6 +18,7 @@ export function sampleCard(changes: Partial<Card> = {}): Card {
       { label: 'payee', value: '上海示例科技有限公司', decisive: true },
       { label: 'memo', value: '十一月的服务器采购', decisive: false },
     ],
+    linesLeftOut: 0,
     warnings: [],
     summary: { label: '代理自述（未核实）', value: '“采购单 PO-1182 已验收，需要付款。”' },
     facts: [

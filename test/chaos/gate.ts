@@ -38,7 +38,8 @@ export interface Gate {
   /** How many events of each kind and code the record holds for a request; null: for none. */
   events(id: string | null): Promise<Readonly<Record<string, number>>>;
   rows<Row>(statement: ReturnType<typeof sql>): Promise<readonly Row[]>;
-  restart(): Promise<void>;
+  /** With another pace where one is given: messages a second to each chat; null: as fast as the platforms allow. */
+  restart(messagesPerSecond?: number | null): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -50,8 +51,9 @@ export async function startGate(databaseUrl: string): Promise<Gate> {
   const platforms = await startChats();
   const dataDir = await mkdtemp(join(tmpdir(), 'countersign-chaos-'));
   const database = await connectPostgres({ url: databaseUrl });
+  let pace: number | null = 100;
   const start = async (): Promise<ServiceProcess> => {
-    const started = await startServiceProcess(yamlOf(platforms, databaseUrl, dataDir));
+    const started = await startServiceProcess(yamlOf({ platforms, databaseUrl, dataDir, pace }));
     platforms.serviceUrl = started.url;
     return started;
   };
@@ -114,7 +116,8 @@ export async function startGate(databaseUrl: string): Promise<Gate> {
       return Object.fromEntries(found.map(({ what, count }) => [what, count]));
     },
     rows,
-    async restart() {
+    async restart(messagesPerSecond = pace) {
+      pace = messagesPerSecond;
       earlierLog += service.log();
       await service.stop();
       service = await start();
@@ -162,7 +165,14 @@ async function startChats(): Promise<Platforms> {
   return platforms;
 }
 
-const yamlOf = (platforms: Platforms, databaseUrl: string, dataDir: string): string => `
+interface ServiceFacts {
+  readonly platforms: Platforms;
+  readonly databaseUrl: string;
+  readonly dataDir: string;
+  readonly pace: number | null;
+}
+
+const yamlOf = ({ platforms, databaseUrl, dataDir, pace }: ServiceFacts): string => `
 organization: acme
 listen: { host: 127.0.0.1, port: 0 }
 database: ${databaseUrl}
@@ -181,8 +191,8 @@ people:
   - { id: amb.one, name: 甲, groups: [finance], feishu: { tenant: 2f0acme, openId: ou_amb } }
   - { id: amb.two, name: 乙, groups: [finance], feishu: { tenant: 2f0acme, unionId: on_amb } }
 channels:
-  - { id: pay-slack, kind: slack, apiUrl: "${platforms.slack.url}", botToken: xoxb-standin, signingSecret: slack-signing-secret, team: T0ACME, appId: A0COUNTER, channel: C0FINANCE, messagesPerSecond: 100 }
-  - { id: pay-feishu, kind: feishu, domain: "${platforms.feishu.url}", appId: cli_a1b2c3d4e5f60718, appSecret: feishu-app-secret, encryptKey: feishu-encrypt-key, verificationToken: feishu-verification-token, tenant: 2f0acme, chat: oc_finance, messagesPerSecond: 100 }
+  - { id: pay-slack, kind: slack, apiUrl: "${platforms.slack.url}", botToken: xoxb-standin, signingSecret: slack-signing-secret, team: T0ACME, appId: A0COUNTER, channel: C0FINANCE${pace === null ? '' : `, messagesPerSecond: ${pace}`} }
+  - { id: pay-feishu, kind: feishu, domain: "${platforms.feishu.url}", appId: cli_a1b2c3d4e5f60718, appSecret: feishu-app-secret, encryptKey: feishu-encrypt-key, verificationToken: feishu-verification-token, tenant: 2f0acme, chat: oc_finance${pace === null ? '' : `, messagesPerSecond: ${pace}`} }
 policies:
   - { id: double, tools: ["bank__double"], approvers: ["group:finance"], quorum: 2 }
   - { id: single, tools: ["bank__*"], approvers: ["group:finance"] }

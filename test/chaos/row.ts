@@ -20,6 +20,8 @@ export interface ChaosResult {
   readonly doubled: number;
   readonly letIn: number;
   readonly note: string;
+  /** Further findings, a line each, where the row has many. */
+  readonly table?: readonly (readonly [string, string | number])[];
 }
 
 export const passed = (result: ChaosResult): boolean =>

@@ -12,7 +12,8 @@ import { playSlack } from '../../src/cli/standin-slack.ts';
 import type { RunningService } from '../../src/main.ts';
 import { startFeishuStandin } from '../../src/standin/feishu/start-feishu-standin.ts';
 import { startSlackStandin } from '../../src/standin/slack/start-slack-standin.ts';
-import { type Platforms, startPlatforms, yamlFor } from '../e2e/platforms.ts';
+import { call, PAYMENT, read } from '../e2e/api.ts';
+import { KEYS, type Platforms, startPlatforms, yamlFor } from '../e2e/platforms.ts';
 import { startServiceInProcess } from '../e2e/service-in-process.ts';
 import { newPostgresDatabase } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
@@ -266,15 +267,47 @@ describe('setting a chat up', () => {
     expect(output()).not.toContain('No tap came back');
   });
 
-  it('plays either platform with settings that the configuration takes', async () => {
-    for (const play of [playSlack, playFeishu]) {
-      const played = await play({ port: 0, service: 'http://127.0.0.1:9' });
-      const text = `organization: acme\ndatabase: ${databaseUrl}\nlisten: { port: ${await freePort()} }\n${played.settings}\n`;
+  it.each([
+    ['slack', playSlack, 'U0LIWEI', false],
+    ['slack', playSlack, 'U0LIWEI', true],
+    ['feishu', playFeishu, 'ou_liwei', false],
+    ['feishu', playFeishu, 'ou_liwei', true],
+  ] as const)(
+    '%s is played for a service that takes its settings as they are printed',
+    async (platform, play, person, connects) => {
+      const port = await freePort();
+      const played = await play({ port: 0, service: `http://127.0.0.1:${port}`, connects });
+      const text = `organization: acme
+database: ${await newPostgresDatabase()}
+listen: { port: ${port} }
+apiKeys: [{ id: procurement, key: ${KEYS.agent}, role: agent, agents: [procurement] }]
+${played.settings}
+policies: [{ id: payments, tools: ["bank__*"], approvers: ["person:li.wei"], reason: on-reject }]
+externalTools: ["bank__*"]
+agents: [{ id: procurement, owner: wang.fang }]
+`;
       const { output } = await examined(text);
-      await played.stop();
+      vi.restoreAllMocks();
       expect(output).toContain('✓ The configuration is right');
-      expect(output).toMatch(/✓ Channel standin-(slack|feishu): signed in/);
+      expect(output).toContain(`✓ Channel standin-${platform}: signed in`);
       expect(played.show()).toEqual([]);
-    }
-  });
+
+      const own = await startServiceInProcess(text);
+      const connected = async () => (await (await fetch(`${own.url}/readyz`)).text()).includes('2 of 2');
+      if (connects) {
+        await until(connected);
+        expect(played.cut?.()).toBe(2);
+        await until(async () => !(await connected()));
+        await until(connected);
+      } else expect(played.cut).toBeNull();
+      const { body } = await call<{ confirmation: { id: string } }>(own.url, 'POST', '/v1/confirmations', {
+        body: { tool: 'bank__transfer', args: PAYMENT, agent: 'procurement' },
+      });
+      await until(() => played.show().length === 1);
+      await played.tap({ message: 1, action: 'reject', person });
+      expect((await read(own.url, body.confirmation.id, KEYS.agent)).status).toBe('rejected');
+      await own.stop();
+      await played.stop();
+    },
+  );
 });

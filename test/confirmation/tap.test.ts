@@ -313,8 +313,11 @@ describe.each(DATABASES)('a tap on a card, on $name', ({ open }) => {
       });
       const code = (await core.service.get(id))?.verificationCode;
       expect(reply.kind === 'ask-reason' && reply.recap).toEqual({
-        'en-US': ['Amount: 68000.00', 'Currency: CNY', 'Payee: Acme', `Verification code: ${code}`],
-        'zh-CN': ['金额: 68000.00', '币种: CNY', '收款方: Acme', `核对码: ${code}`],
+        'en-US': [
+          ...['Amount: 68000.00', 'Currency: CNY', 'Payee: Acme', 'Tool: bank__transfer'],
+          `Verification code: ${code}`,
+        ],
+        'zh-CN': ['金额: 68000.00', '币种: CNY', '收款方: Acme', '工具: bank__transfer', `核对码: ${code}`],
       });
       expect(await statusOf(id)).toBe('pending');
     });

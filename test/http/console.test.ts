@@ -364,3 +364,33 @@ describe('signing in', () => {
     expect(await send(`key=${'x'.repeat(5000)}`, 'application/x-www-form-urlencoded')).toBe(413);
   });
 });
+
+describe('the address of the service itself', () => {
+  const home = (headers: Record<string, string>) => app.inject({ method: 'GET', url: '/', headers });
+
+  it('tells a browser, in its language, where the pages of requests are', async () => {
+    const accept = 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8';
+    for (const [language, words] of [
+      ['zh-CN,zh;q=0.9', '查看完整请求'],
+      ['en-GB,en;q=0.9', 'Full request'],
+    ] as const) {
+      const response = await home({ accept, 'accept-language': language });
+      expect(response.statusCode).toBe(200);
+      expect(response.headers['content-type']).toBe('text/html; charset=utf-8');
+      expect(response.headers['content-security-policy']).toContain("default-src 'none'");
+      expect(response.body).toContain(words);
+      expect(response.body).toContain('href="/docs"');
+    }
+  });
+
+  it('tells a program its name and where to read on', async () => {
+    for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }]) {
+      const response = await home(headers);
+      expect(response.headers).toMatchObject({ vary: 'accept, accept-language' });
+      const { name, links } = response.json();
+      expect(name).toBe('Countersign');
+      for (const link of Object.values<string>(links))
+        expect((await app.inject({ method: 'GET', url: link })).statusCode).toBeLessThan(400);
+    }
+  });
+});

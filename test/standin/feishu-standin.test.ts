@@ -127,6 +127,20 @@ describe('the open platform on loopback', () => {
     expect(standin.messages()).toHaveLength(2);
   });
 
+  it('follows a plan for what no fault is planned for', async () => {
+    standin.faults.follow((operation, body) =>
+      operation === 'create' && body.uuid === 'busy'
+        ? { kind: 'answer', status: 500, body: { code: 1, msg: 'internal error' } }
+        : null,
+    );
+    expect((await send(card(), { uuid: 'busy' })).status).toBe(500);
+    expect((await send(card(), { uuid: 'well' })).status).toBe(200);
+    const planned = { code: 99991400, msg: 'busy' };
+    standin.faults.next('create', { kind: 'answer', status: 429, body: planned });
+    expect((await send(card(), { uuid: 'busy' })).body).toEqual(planned);
+    expect(standin.messages()).toHaveLength(1);
+  });
+
   it('refuses another chat, a body over 30 KB and a card that is none', async () => {
     expect((await send(card(), { receive_id: 'oc_other' })).body.code).toBe(230002);
     const long = { tag: 'div', text: { tag: 'plain_text', content: '审'.repeat(11_000) } };

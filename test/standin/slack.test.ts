@@ -333,20 +333,39 @@ describe('the Slack stand-in', () => {
     expect(changes).toBe(1);
   });
 
-  it.each([
-    ['ratelimited', { retryAfter: 7 }],
-    ['500', { statusCode: 500 }],
-    ['is_archived', { data: { error: 'is_archived' } }],
-  ])('meets the next call with %s, once', async (fault, error) => {
-    const impatient = new WebClient(WORKSPACE.botToken, {
+  const impatientClient = () =>
+    new WebClient(WORKSPACE.botToken, {
       slackApiUrl: slack.url,
       retryConfig: { retries: 0 },
       rejectRateLimitedCalls: true,
       logger: quiet,
     });
+
+  it.each([
+    ['ratelimited', { retryAfter: 7 }],
+    ['500', { statusCode: 500 }],
+    ['is_archived', { data: { error: 'is_archived' } }],
+  ])('meets the next call with %s, once', async (fault, error) => {
+    const impatient = impatientClient();
     slack.faults.next('chat.postMessage', fault);
     await expect(impatient.chat.postMessage({ channel, text: 'x' })).rejects.toMatchObject(error);
     expect(slack.messages()).toEqual([]);
     expect(await impatient.chat.postMessage({ channel, text: 'x' })).toMatchObject({ ok: true });
+  });
+
+  it('follows a plan for what nothing is lined up for, and says for how long it is busy', async () => {
+    const impatient = impatientClient();
+    slack.faults.follow((method, args) =>
+      method === 'chat.postMessage' && args.text === 'too much' ? { retryAfterSeconds: 3 } : null,
+    );
+    await impatient.chat.postMessage({ channel, text: 'well' });
+    await expect(impatient.chat.postMessage({ channel, text: 'too much' })).rejects.toMatchObject({
+      retryAfter: 3,
+    });
+    slack.faults.next('chat.postMessage', '500');
+    await expect(impatient.chat.postMessage({ channel, text: 'too much' })).rejects.toMatchObject({
+      statusCode: 500,
+    });
+    expect(slack.messages().map(({ text }) => text)).toEqual(['well']);
   });
 });

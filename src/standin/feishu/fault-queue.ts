@@ -1,3 +1,5 @@
+import type { JsonObject } from '../../json.ts';
+
 /** The calls that a fault can be planned for. */
 export type StandinOperation = 'token' | 'create' | 'patch' | 'reply' | 'member' | 'endpoint';
 
@@ -15,16 +17,25 @@ export type StandinFault =
   /** No answer ever comes. */
   | { readonly kind: 'silence'; readonly carriedOut: boolean };
 
+/** Asked about each call for which nothing is planned: what goes wrong with it, or null. `body` is what it says. */
+export type FaultPlan = (operation: StandinOperation, body: JsonObject) => StandinFault | null;
+
 /** Faults planned per operation; each is used once, in the order given. */
 export class FaultQueue {
   readonly #planned: { readonly operation: StandinOperation; readonly fault: StandinFault }[] = [];
+  #plan: FaultPlan = () => null;
 
   next(operation: StandinOperation, ...faults: readonly StandinFault[]): void {
     for (const fault of faults) this.#planned.push({ operation, fault });
   }
 
-  take(operation: StandinOperation): StandinFault | null {
+  /** From now on; takes the place of the plan before. */
+  follow(plan: FaultPlan): void {
+    this.#plan = plan;
+  }
+
+  take(operation: StandinOperation, body: JsonObject): StandinFault | null {
     const index = this.#planned.findIndex((planned) => planned.operation === operation);
-    return index < 0 ? null : (this.#planned.splice(index, 1)[0]?.fault ?? null);
+    return this.#planned.splice(index, index < 0 ? 0 : 1)[0]?.fault ?? this.#plan(operation, body);
   }
 }

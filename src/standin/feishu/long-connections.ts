@@ -22,6 +22,8 @@ export interface FeishuLongConnections {
 export interface LongConnection {
   /** Sends an event and waits for its answer, three seconds at most. */
   deliver(payload: JsonObject): Promise<EventAnswer>;
+  /** How often the app has asked on it whether it still stands. */
+  pings(): number;
   /** Any bytes as one message. */
   send(bytes: Buffer): void;
   /** Ends it with WebSocket's own goodbye. */
@@ -144,7 +146,8 @@ class Connection implements LongConnection {
   readonly #socket: Socket;
   readonly #clock: Clock;
   readonly #takeFrames: () => number;
-  readonly #waiting = new Map<string, (payload: Buffer) => void>();
+  readonly #waiting = new Map<string, (answer: EventAnswer) => void>();
+  #pings = 0;
 
   constructor(webSocket: WebSocket, socket: Socket, clock: Clock, takeFrames: () => number) {
     this.#webSocket = webSocket;
@@ -153,6 +156,9 @@ class Connection implements LongConnection {
     this.#takeFrames = takeFrames;
     webSocket.on('error', () => {});
     webSocket.on('message', (data) => this.#receive(Buffer.from(data as Buffer)));
+    webSocket.once('close', () => {
+      for (const finish of this.#waiting.values()) finish({ kind: 'gone' });
+    });
   }
 
   deliver(payload: JsonObject): Promise<EventAnswer> {
@@ -164,10 +170,13 @@ class Connection implements LongConnection {
         resolve(answer);
       };
       const cancel = this.#clock.setTimer(ANSWER_WITHIN_MS, () => finish({ kind: 'late' }));
-      this.#waiting.set(id, (bytes) => finish(readAnswer(bytes)));
-      this.#webSocket.once('close', () => finish({ kind: 'gone' }));
+      this.#waiting.set(id, finish);
       this.#sendEvent(id, Buffer.from(JSON.stringify(payload)));
     });
+  }
+
+  pings(): number {
+    return this.#pings;
   }
 
   send(bytes: Buffer): void {
@@ -214,8 +223,9 @@ class Connection implements LongConnection {
     const frame = decodeFrame(bytes);
     if (frame === null) return;
     if (frame.method === 'data') {
-      this.#waiting.get(frame.headers.message_id ?? '')?.(frame.payload);
+      this.#waiting.get(frame.headers.message_id ?? '')?.(readAnswer(frame.payload));
     } else if (frame.headers.type === 'ping') {
+      this.#pings += 1;
       const config = { ReconnectCount: -1, ReconnectInterval: 120, ReconnectNonce: 30, PingInterval: 120 };
       const payload = Buffer.from(JSON.stringify(config));
       this.send(encodeFrame({ ...frame, headers: { type: 'pong' }, payload }));

@@ -139,19 +139,20 @@ export function createOpenApi(input: {
 
   const route = (operation: StandinOperation, act: (request: FastifyRequest, body: JsonObject) => Answer) => {
     return async (request: FastifyRequest, response: FastifyReply): Promise<unknown> => {
+      const bytes = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
+      const body = parseBody(bytes);
       const answer = (): Answer => {
-        const bytes = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
         if (!WITHOUT_TOKEN.has(operation)) {
           const refused = unauthorized(request);
           if (refused) return refused;
           if (bytes.length > MAX_BODY_BYTES)
             return failure(400, 230025, 'The length of the message content reaches its limit.');
         }
-        const result = act(request, parseBody(bytes));
+        const result = act(request, body);
         if (CHANGES.has(operation) && result.body.code === 0) changed();
         return result;
       };
-      const fault = faults.take(operation);
+      const fault = faults.take(operation, body);
       if (!fault) {
         const { status, body } = answer();
         return response.status(status).send(body);

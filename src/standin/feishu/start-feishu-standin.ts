@@ -3,7 +3,7 @@ import { systemClock } from '../../clock.ts';
 import type { JsonObject } from '../../json.ts';
 import { buttonsOf, type StandinButton } from './card-buttons.ts';
 import { deliverCallback, interpretEventAnswer, postCallback, type TapResult } from './deliver-callback.ts';
-import { FaultQueue, type StandinFault, type StandinOperation } from './fault-queue.ts';
+import { FaultQueue } from './fault-queue.ts';
 import { type FeishuLongConnections, LongConnectionServer } from './long-connections.ts';
 import { MessageStore, type StandinMessage } from './message-store.ts';
 import { createOpenApi, directChatOf } from './open-api.ts';
@@ -34,7 +34,7 @@ export interface FeishuStandin {
   verifyUrl(): Promise<boolean>;
   /** The console's URL check as wire bytes. */
   urlCheck(challenge: string, verificationToken?: string): SignedCallback;
-  readonly faults: { next(operation: StandinOperation, ...faults: readonly StandinFault[]): void };
+  readonly faults: Pick<FaultQueue, 'next' | 'follow'>;
   /** Every token issued so far stops working. */
   revokeTokens(): void;
   /** How many tokens were asked for. */

@@ -162,6 +162,8 @@ class Connection implements SlackConnection {
   readonly #socket: Socket;
   readonly #clock: Clock;
   readonly #waiting = new Map<string, (payload: Record<string, unknown> | undefined) => void>();
+  /** Ends each wait for an answer that cannot come any more. */
+  readonly #giveUps = new Set<() => void>();
   leaving = false;
 
   constructor(input: {
@@ -181,6 +183,9 @@ class Connection implements SlackConnection {
       answered(answer.envelope_id);
       this.#waiting.get(answer.envelope_id)?.(answer.payload);
     });
+    webSocket.once('close', () => {
+      for (const giveUp of this.#giveUps) giveUp();
+    });
   }
 
   deliver(payload: unknown, envelopeId: string = randomUUID()): Promise<CallbackResult> {
@@ -188,10 +193,13 @@ class Connection implements SlackConnection {
     return new Promise((resolve) => {
       const finish = (result: Partial<CallbackResult>) => {
         cancel();
+        this.#giveUps.delete(giveUp);
         this.#waiting.delete(envelopeId);
         resolve({ ...NO_ANSWER, ...result, elapsedMs: this.#clock.monotonic() - startedAt });
       };
-      const cancel = this.#clock.setTimer(ANSWER_WITHIN_MS, () => finish({}));
+      const giveUp = () => finish({});
+      const cancel = this.#clock.setTimer(ANSWER_WITHIN_MS, giveUp);
+      this.#giveUps.add(giveUp);
       this.#waiting.set(envelopeId, (answer) =>
         finish({
           status: 200,
@@ -201,7 +209,6 @@ class Connection implements SlackConnection {
             : {}),
         }),
       );
-      this.#webSocket.once('close', () => finish({}));
       this.send(
         JSON.stringify({
           envelope_id: envelopeId,

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { JsonObject } from '../../json.ts';
-import { FaultQueue, type SlackFault } from './faults.ts';
+import { FaultQueue } from './faults.ts';
 import { createInteractions, type Interactions } from './interactions.ts';
 import {
   type SlackEphemeral,
@@ -42,7 +42,7 @@ export interface SlackStandin extends Interactions {
   modalOf(user: string): SlackModal | null;
   /** A message that another app posted into the channel, perhaps with metadata that it copied. */
   postAsAnotherApp(message: { readonly text: string; readonly metadata?: JsonObject }): SlackMessage;
-  readonly faults: { next(method: string, fault: SlackFault): void };
+  readonly faults: Pick<FaultQueue, 'next' | 'follow'>;
   /** The app's connections; none without an `appToken`. */
   readonly sockets: SlackSockets | null;
   /** Called after every change of messages, ephemerals and modals; the returned function ends it. */

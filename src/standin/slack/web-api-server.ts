@@ -44,23 +44,23 @@ async function answer(
     response.writeHead(413).end();
     return;
   }
-  const fault = faults.take(method);
+  const args = readArguments(body, request);
+  const fault = faults.take(method, args);
   const work = (): JsonObject => {
     const { authorization } = request.headers;
     if (method === 'apps.connections.open' && sockets) return sockets.openConnection(authorization);
     if (authorization === undefined) return { ok: false, error: 'not_authed' };
     if (authorization !== `Bearer ${botToken}`) return { ok: false, error: 'invalid_auth' };
     const run = WEB_API_METHODS[method];
-    return run === undefined
-      ? { ok: false, error: 'unknown_method' }
-      : run(workspace, readArguments(body, request));
+    return run === undefined ? { ok: false, error: 'unknown_method' } : run(workspace, args);
   };
+  const busy = (retryAfterSeconds: number) =>
+    void response.writeHead(429, { 'retry-after': String(retryAfterSeconds) }).end();
   switch (fault) {
     case null:
       return send(work());
     case 'ratelimited':
-      response.writeHead(429, { 'retry-after': '7' }).end();
-      return;
+      return busy(7);
     case '500-after-accept':
       work();
       response.writeHead(500).end('upstream error');
@@ -80,7 +80,8 @@ async function answer(
       work();
       return;
     default:
-      return send(typeof fault === 'string' ? { ok: false, error: fault } : fault.answer);
+      if (typeof fault === 'string') return send({ ok: false, error: fault });
+      return 'answer' in fault ? send(fault.answer) : busy(fault.retryAfterSeconds);
   }
 }
 

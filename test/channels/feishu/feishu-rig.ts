@@ -13,9 +13,10 @@ import {
   type ChannelRig,
   captureEvents,
   httpCallback,
+  type LookUpFault,
   type RigTap,
   type SendFault,
-} from '../channel-contract.ts';
+} from '../channel-rig.ts';
 import { ManualClock } from '../manual-clock.ts';
 
 export const APP = {
@@ -156,7 +157,7 @@ async function startRig(input: { readonly logger: Logger; readonly mode: 'webhoo
       })),
     failNextSend: (fault: SendFault) => standin.faults.next('create', SEND_FAULTS[fault]),
     failNextUpdate: (fault: 'rate-limited' | 'refused') => standin.faults.next('patch', SEND_FAULTS[fault]),
-    otherwiseKnown: {
+    directory: {
       actor: feishuActor(ZHAO_MIN.openId),
       resolved: {
         tenant: APP.tenant,
@@ -168,9 +169,8 @@ async function startRig(input: { readonly logger: Logger; readonly mode: 'webhoo
         },
       },
       stranger: feishuActor('ou_stranger'),
+      failNextLookUp: (fault: LookUpFault) => standin.faults.next('member', DIRECTORY_FAULTS[fault]),
     },
-    failNextLookUp: (fault: keyof typeof LOOK_UP_FAULTS) =>
-      standin.faults.next('member', LOOK_UP_FAULTS[fault]),
     stopPlatform: stop,
     async stop() {
       await channel.stop();
@@ -209,14 +209,14 @@ const ENDPOINT_FAULTS = {
   nonsense: answer({ code: 0, msg: '', data: { URL: 7 } }),
   cut: { kind: 'cut', carriedOut: false },
 } as const;
-const LOOK_UP_FAULTS = {
+const DIRECTORY_FAULTS = {
   'rate-limited': SEND_FAULTS['rate-limited'],
   refused: answer({ code: 99991672, msg: 'Access denied. contact:contact.base:readonly is required' }, 400),
   'server-error': answer('bad gateway', 502),
   cut: { kind: 'cut', carriedOut: false },
   nonsense: answer({ code: 0, msg: 'success', data: { user: { open_id: 7 } } }),
   'somebody-else': answer({ code: 0, msg: 'success', data: { user: { open_id: 'ou_other' } } }),
-} as const;
+} as const satisfies Record<LookUpFault, unknown>;
 
 /** The button for an action, whether it carries it in its value or in its name. */
 export const buttonFor = (action: TapAction) => (button: StandinButton) => actionOf(button).includes(action);

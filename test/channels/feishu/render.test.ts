@@ -171,7 +171,7 @@ describe('the limits', () => {
     const { payload, texts, decisiveShown } = draw(sampleCard({ lines }));
     expect(checkCard(payload).kind).toBe('card');
     expect(decisiveShown).toBe(true);
-    expect(texts.join('\n')).toMatch(/另有 9\d\d 项未在此显示/);
+    expect(texts.join('\n')).toMatch(/还有 9\d\d 行，请查看完整请求/);
   });
 
   it.each([150, 1_000])('hold for %d decisive lines, which then cannot be approved', (length) => {
@@ -222,7 +222,7 @@ describe('the limits', () => {
     const cut = texts.find((text) => text.includes('💸')) ?? '';
     expect(cut.isWellFormed()).toBe(true);
     const shown = [...cut].filter((character) => character === '💸').length;
-    expect(cut).toContain(`还有 ${20_000 - shown} 个字符未显示`);
+    expect(cut).toContain(`还有 ${(20_000 - shown).toLocaleString('en-US')} 个字符，请查看完整请求`);
   });
 });
 

@@ -42,6 +42,7 @@ export function slackCard(overrides: Partial<Card> = {}): Card {
       { label: 'Decide by', value: '2026-11-30 18:20 (Asia/Shanghai, UTC+8)' },
     ],
     references: [{ label: 'Code', value: '7F3K9QZD' }],
+    linesLeftOut: 0,
     outcome: [],
     verificationCode: '7F3K9QZD',
     link: 'http://127.0.0.1:8080/confirmations/0198c0de-0000-7000-8000-000000000001',

@@ -163,12 +163,12 @@ describe('a card in Slack', () => {
 
   it('takes 100 KB of arguments and 1,000 list items, and says what is missing', () => {
     const long = slackCard({ lines: [...slackCard().lines, line('x'.repeat(100_000), false, '/blob')] });
-    expect(shown(long)).toMatch(/\/blob: x+… \(99,\d\d\d more characters not shown\)/);
+    expect(shown(long)).toMatch(/\/blob: x+… \(99,\d\d\d more characters, see the full request\)/);
     const many = slackCard({
       locale: 'zh-CN',
       lines: Array.from({ length: 1000 }, (_, at) => line('条目', false, `/items/${at}`)),
     });
-    expect(shown(many)).toMatch(/…（还有 \d+ 行未显示）/);
+    expect(shown(many)).toMatch(/…（还有 \d+ 行，请查看完整请求）/);
     for (const card of [long, many]) expect(checkMessageBlocks(payloadOf(card).blocks)).toEqual({ ok: true });
   });
 

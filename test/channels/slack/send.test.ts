@@ -284,11 +284,11 @@ describe('the Slack channel keeps its secrets', () => {
   it('out of log, health and outcomes, whatever goes wrong', async () => {
     const slack = await startSlackStandin({ ...SLACK, users: [], callbackUrl: 'http://127.0.0.1:9/unused' });
     const log: string[] = [];
-    const channel = slackChannel({ apiUrl: slack.url, log });
     const said: unknown[] = [];
     for (const fault of ['invalid_auth', '500', 'reset', 'ratelimited', SLACK.botToken]) {
       slack.faults.next('auth.test', fault);
       slack.faults.next('chat.postMessage', fault);
+      const channel = slackChannel({ apiUrl: slack.url, log });
       await channel.start();
       await until(() => channel.health().detail !== 'not checked yet');
       said.push(channel.health(), await channel.send(outgoing(channel)));

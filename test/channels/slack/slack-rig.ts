@@ -1,18 +1,20 @@
 import { createServer } from 'node:http';
-import type { Channel, ChannelAnswer, InboundRequest } from '../../../src/channel/channel.ts';
+import type { ChannelAnswer, InboundRequest } from '../../../src/channel/channel.ts';
 import { SETTLE_ACTIONS, type TapEvent } from '../../../src/channel/inbound-event.ts';
 import { type SignedCallback, signCallback } from '../../../src/standin/slack/send-callback.ts';
 import type { SlackConnection } from '../../../src/standin/slack/socket-mode.ts';
 import { type SlackStandin, startSlackStandin } from '../../../src/standin/slack/start-slack-standin.ts';
 import { until } from '../../support/until.ts';
 import {
+  askForReason,
   type ChannelRig,
   captureEvents,
   httpCallback,
+  type LookUpFault,
   type RigTap,
   type SendFault,
   type ShownMessage,
-} from '../channel-contract.ts';
+} from '../channel-rig.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { SLACK, SLACK_APP_TOKEN, slackChannel } from './fixture.ts';
 
@@ -40,7 +42,7 @@ export async function startSlackRig(): Promise<ChannelRig> {
     ...rig,
     tap: async (tap) => httpCallback(channel, await request(tap)),
     async tapWithReason({ reason, ...tap }) {
-      await openModal(channel, await httpCallback(channel, await request(tap)).arrive());
+      await askForReason(channel, await httpCallback(channel, await request(tap)).arrive());
       await slack.submitModal({ user: LI_WEI.id, reason });
       return httpCallback(channel, lastOf(slack));
     },
@@ -80,7 +82,7 @@ export async function startSlackSocketRig(): Promise<ChannelRig & { readonly sla
       return lastAgain;
     },
     async tapWithReason({ reason, ...tap }) {
-      await openModal(channel, await core.tapFrom(() => slack.tap(tapOf(tap))));
+      await askForReason(channel, await core.tapFrom(() => slack.tap(tapOf(tap))));
       await slack.submitModal({ user: LI_WEI.id, reason });
       return lastAgain;
     },
@@ -163,13 +165,12 @@ async function startRig({ mode }: { readonly mode: 'http' | 'socket' }) {
     failNextSend: (fault: SendFault) => slack.faults.next('chat.postMessage', SEND_FAULTS[fault]),
     failNextUpdate: (fault: 'rate-limited' | 'refused') =>
       slack.faults.next('chat.update', fault === 'refused' ? 'message_not_found' : 'ratelimited'),
-    otherwiseKnown: {
+    directory: {
       actor: gridActor(ZHAO_MIN.grid.user),
       resolved: { tenant: SLACK.team, ids: { user: ZHAO_MIN.id, email: 'zhao.min@acme.example' } },
       stranger: gridActor('W0STRANGER'),
+      failNextLookUp: (fault: LookUpFault) => slack.faults.next('users.info', DIRECTORY_FAULTS[fault]),
     },
-    failNextLookUp: (fault: keyof typeof LOOK_UP_FAULTS) =>
-      slack.faults.next('users.info', LOOK_UP_FAULTS[fault]),
     stopPlatform,
     async stop() {
       await channel.stop();
@@ -192,33 +193,14 @@ const SEND_FAULTS: Readonly<Record<SendFault, string>> = {
   'server-error-after-accepting': '500-after-accept',
 };
 
-const LOOK_UP_FAULTS = {
+const DIRECTORY_FAULTS = {
   'rate-limited': 'ratelimited',
   refused: 'missing_scope',
   'server-error': '500',
   cut: 'reset',
   nonsense: { answer: { ok: true, user: { id: 7 } } },
   'somebody-else': { answer: { ok: true, user: { id: 'U0OTHER', team_id: SLACK.team } } },
-} as const;
-
-/** What the core would do where a reason is asked for. */
-async function openModal(channel: Channel, event: TapEvent): Promise<void> {
-  if (event.action === 'revoke') throw new Error('a revocation is never asked for a reason');
-  const text = { 'zh-CN': '理由', 'en-US': 'Reason' };
-  const { afterwards } = channel.reply(event, {
-    kind: 'ask-reason',
-    action: event.action,
-    confirmation: event.confirmation ?? '',
-    token: event.token ?? '',
-    title: text,
-    label: text,
-    submit: text,
-    cancel: text,
-    recap: { 'zh-CN': [], 'en-US': [] },
-    failure: { level: 'error', text },
-  });
-  await afterwards?.();
-}
+} as const satisfies Record<LookUpFault, unknown>;
 
 function asShown({ ts, blocks }: { readonly ts: string; readonly blocks: unknown }): ShownMessage {
   const actionIds = valuesOf(blocks, 'action_id');

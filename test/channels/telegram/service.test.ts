@@ -48,7 +48,7 @@ externalTools: ["called__*", "asking__*"]
 agents:
   - { id: procurement, owner: zhao.min }
 `);
-    await rig.callWebhook(CALLED, { url: callback(), secret: SECRET });
+    rig.callWebhook(CALLED, { url: callback(), secret: SECRET });
     await until(async () => (await fetch(`${service.url}/readyz`)).status === 200);
   }, 60_000);
   afterAll(async () => {
@@ -77,6 +77,8 @@ agents:
     const botToken = tool.startsWith('called') ? CALLED : ASKING;
     const card = () => rig.messagesOf(botToken).find(({ text }) => text.includes(payee));
     const { messageId, buttons } = await until(card);
+    // Before its message is on record, the first tap says which one it is.
+    await until(async () => (await read(service.url, id)).deliveries[0]?.state === 'sent');
     const [approve = '', reject = ''] = buttons.map(({ callback_data }) => callback_data);
     return { botToken, messageId, approve, reject, card, request: () => read(service.url, id) };
   };
@@ -137,11 +139,11 @@ agents:
     ['with a wrong', 'another-secret-of-sixteen'],
   ])('answers 401 to a call %s secret, and changes nothing', async (what, secret) => {
     const { botToken, messageId, approve, request } = await ask('called__pay', `丁公司 ${what}`);
-    await rig.callWebhook(CALLED, { url: callback(), secret });
+    rig.callWebhook(CALLED, { url: callback(), secret });
     const before = rig.webhookAnswers.length;
     await rig.tap(botToken, LI_WEI, messageId, approve);
     expect(await until(() => rig.webhookAnswers[before])).toBe(401);
-    await rig.callWebhook(CALLED, { url: callback(), secret: SECRET });
+    rig.callWebhook(CALLED, { url: callback(), secret: SECRET });
     expect(await request()).toMatchObject({ status: 'pending' });
   });
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { TelegramServer } from 'telegram-test-api/lib/telegramServer.js';
+import type { InboundRequest } from '../../../src/channel/channel.ts';
 import { freePort } from '../../support/free-port.ts';
 
 export interface SentCall {
@@ -22,6 +23,26 @@ export interface Tapper {
   readonly chat?: number;
 }
 
+/** What comes of the next call of a method, before or after the server has carried it out. */
+type DoorFault =
+  | {
+      readonly kind: 'answer';
+      readonly method: string;
+      readonly status: number;
+      readonly body: unknown;
+      readonly carriedOut: boolean;
+    }
+  | { readonly kind: 'cut'; readonly method: string; readonly carriedOut: boolean }
+  | { readonly kind: 'silence'; readonly method: string };
+
+/** `url` null: calls are only written down. */
+interface WebhookTarget {
+  readonly url: string | null;
+  readonly secret: string | null;
+}
+
+export const SECRET_HEADER = 'x-telegram-bot-api-secret-token';
+
 export type TelegramRig = Awaited<ReturnType<typeof startTelegramRig>>;
 
 /**
@@ -32,9 +53,10 @@ export async function startTelegramRig({ chat }: { readonly chat: number }) {
   const server = new TelegramServer({ port: await freePort(), host: '127.0.0.1' });
   await server.start();
   const calls: SentCall[] = [];
-  const faults: { readonly method: string; readonly status: number; readonly body: unknown }[] = [];
+  const faults: DoorFault[] = [];
   const webhookAnswers: number[] = [];
-  let webhook: { readonly url: string; readonly secret: string | null } | null = null;
+  const webhookCalls: InboundRequest[] = [];
+  let webhook: WebhookTarget | null = null;
 
   const door = createServer((request, response) => {
     // Both ends may go away in the middle, when a test stops.
@@ -45,15 +67,13 @@ export async function startTelegramRig({ chat }: { readonly chat: number }) {
     const answer = (status: number, text: string) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(text);
     if (request.url === '/relay' && webhook !== null) {
-      const relayed = await fetch(webhook.url, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          ...(webhook.secret !== null && { 'x-telegram-bot-api-secret-token': webhook.secret }),
-        },
-        body,
-      });
-      webhookAnswers.push(relayed.status);
+      const headers = {
+        'content-type': 'application/json',
+        ...(webhook.secret !== null && { [SECRET_HEADER]: webhook.secret }),
+      };
+      webhookCalls.push({ headers, body: Buffer.from(body) });
+      if (webhook.url !== null)
+        webhookAnswers.push((await fetch(webhook.url, { method: 'POST', headers, body })).status);
       // That server knows no webhook that refuses.
       return answer(200, '{}');
     }
@@ -61,16 +81,29 @@ export async function startTelegramRig({ chat }: { readonly chat: number }) {
     calls.push({ bot, method, args: body === '' ? {} : JSON.parse(body) });
     const at = faults.findIndex((fault) => fault.method === method);
     const [fault] = at < 0 ? [] : faults.splice(at, 1);
-    if (fault) return answer(fault.status, JSON.stringify(fault.body));
+    if (fault?.kind === 'silence') return;
+    if (fault?.kind === 'cut' && !fault.carriedOut) return response.destroy();
+    if (fault?.kind === 'answer' && !fault.carriedOut)
+      return answer(fault.status, JSON.stringify(fault.body));
     const passed = await fetch(`${server.config.apiURL}${request.url}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: body === '' ? '{}' : body,
     });
-    return answer(passed.status, await passed.text());
+    const text = await passed.text();
+    if (fault?.kind === 'cut') return response.destroy();
+    if (fault) return answer(fault.status, JSON.stringify(fault.body));
+    return answer(passed.status, text);
   };
   await listen(door);
   const url = `http://127.0.0.1:${(door.address() as AddressInfo).port}`;
+
+  let stopped: Promise<void> | null = null;
+  const stop = async () => {
+    door.closeAllConnections();
+    await new Promise((resolve) => door.close(resolve));
+    await server.stop();
+  };
 
   const clientOf = (botToken: string, { user, chat: elsewhere = chat }: Tapper) =>
     server.getClient(botToken, { userId: user, chatId: elsewhere, type: 'supergroup' as 'group' });
@@ -83,6 +116,8 @@ export async function startTelegramRig({ chat }: { readonly chat: number }) {
     url,
     /** HTTP statuses by which the webhook answered. */
     webhookAnswers,
+    /** What the webhook was called with, answered or not. */
+    webhookCalls,
     callsOf: (method: string) => calls.filter((call) => call.method === method),
     /** What everybody in the chat sees of one bot, as it stands now. */
     messagesOf: (botToken: string): readonly ShownMessage[] =>
@@ -95,19 +130,32 @@ export async function startTelegramRig({ chat }: { readonly chat: number }) {
             ((message.reply_markup as { inline_keyboard?: ShownMessage['buttons'][] } | undefined)
               ?.inline_keyboard ?? [])[0] ?? [],
         })),
-    async callWebhook(botToken: string, target: { readonly url: string; readonly secret: string | null }) {
+    callWebhook(botToken: string, target: WebhookTarget) {
       webhook = target;
       server.setWebhook({ url: `${url}/relay` }, botToken);
     },
-    fail: (method: string, code: number, description: string, parameters = {}) =>
-      void faults.push({
-        method,
-        status: code,
-        body: { ok: false, error_code: code, description, parameters },
-      }),
-    /** The next answer to a method that the server does not have. */
-    answer: (method: string, result: unknown) =>
-      void faults.push({ method, status: 200, body: { ok: true, result } }),
+    fail: (method: string, code: number, description: string, parameters = {}, carriedOut = false) => {
+      const body = { ok: false, error_code: code, description, parameters };
+      faults.push({ kind: 'answer', method, status: code, body, carriedOut });
+    },
+    /** The next answer to a method that the server does not have, or another one than it would give. */
+    answer: (method: string, result: unknown) => {
+      faults.push({ kind: 'answer', method, status: 200, body: { ok: true, result }, carriedOut: false });
+    },
+    /** The connection ends without an answer to the next call. */
+    cut: (method: string, { carriedOut }: { readonly carriedOut: boolean }) => {
+      faults.push({ kind: 'cut', method, carriedOut });
+    },
+    /** The next call is never answered. */
+    keepSilent: (method: string) => void faults.push({ kind: 'silence', method }),
+    /** Updates that a bot was given are given to it once more, as to one that did not say that it has them. */
+    redeliver(botToken: string) {
+      for (const update of server.storage.userMessages)
+        if (update.botToken === botToken) update.isRead = false;
+    },
+    /** Whether updates wait for a bot to ask for them. */
+    keepsUpdatesFor: (botToken: string) =>
+      server.storage.userMessages.some((update) => update.botToken === botToken && !update.isRead),
     tap: (botToken: string, tapper: Tapper, messageId: number, data: string) => {
       const client = clientOf(botToken, tapper);
       const message = { message_id: messageId } as object;
@@ -131,10 +179,9 @@ export async function startTelegramRig({ chat }: { readonly chat: number }) {
         client.makeMessage(text, { from: fromOf(tapper), reply_to_message } as object),
       );
     },
-    async stop() {
-      door.closeAllConnections();
-      await new Promise((resolve) => door.close(resolve));
-      await server.stop();
+    stop() {
+      stopped ??= stop();
+      return stopped;
     },
   };
 }

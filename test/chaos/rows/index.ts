@@ -20,6 +20,7 @@ import { replays } from './replays.ts';
 import { restartedDatabase } from './restarted-database.ts';
 import { parkedRuns, restartedWaits } from './restarted-waits.ts';
 import { spoofedApprover } from './spoofed-approver.ts';
+import { squeezedHour } from './squeezed-hour.ts';
 import { threeWays } from './three-ways.ts';
 
 /** The fault table, in the order it is run. */
@@ -47,4 +48,5 @@ export const CHAOS_ROWS: readonly ChaosRow[] = [
   restartedWaits,
   parkedRuns,
   manyDecided,
+  squeezedHour,
 ];

@@ -1,0 +1,56 @@
+import type { Clock } from './clock.ts';
+
+/**
+ * Work that is looked for when somebody says that there may be some: one round at a time. Whatever calls during a
+ * round, or sooner than `restMs` after the last one began, causes one round together, so that a thousand calls a
+ * second are a few looks; the first call after a rest is answered at once.
+ */
+export class Rounds {
+  readonly #input: { readonly clock: Clock; readonly restMs: number; readonly round: () => Promise<void> };
+  #working: Promise<void> | null = null;
+  #wanted = false;
+  #stopped = false;
+  #begunAt = Number.NEGATIVE_INFINITY;
+  #cancelTimer: (() => void) | null = null;
+
+  /** `round` deals with its own faults: it never rejects. */
+  constructor(input: {
+    readonly clock: Clock;
+    readonly restMs: number;
+    readonly round: () => Promise<void>;
+  }) {
+    this.#input = input;
+  }
+
+  /** Something may be to do. */
+  call(): void {
+    this.#wanted = true;
+    this.#begin();
+  }
+
+  /** Ends the calls; resolves when the round in work is over. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancelTimer?.();
+    await this.#working;
+  }
+
+  #begin(): void {
+    if (this.#stopped || !this.#wanted || this.#working !== null || this.#cancelTimer !== null) return;
+    const { clock, restMs, round } = this.#input;
+    const restedMs = clock.monotonic() - this.#begunAt;
+    if (restedMs < restMs) {
+      this.#cancelTimer = clock.setTimer(restMs - restedMs, () => {
+        this.#cancelTimer = null;
+        this.#begin();
+      });
+      return;
+    }
+    this.#wanted = false;
+    this.#begunAt = clock.monotonic();
+    this.#working = round().finally(() => {
+      this.#working = null;
+      this.#begin();
+    });
+  }
+}
