@@ -69,7 +69,7 @@ ${section(
   texts.sections.facts,
   html`<dl>
 ${field(texts.fields.tool, visible(visibleText(request.tool), texts))}
-${[...cardFacts(request, style), ...cardReferences(request, style)].map(({ label, value }) => field(label, value))}
+${[...cardFacts(request, style), ...cardReferences(request, style, shown)].map(({ label, value }) => field(label, value))}
 ${field(texts.fields.owner, request.agentOwner ?? texts.empty)}
 ${field(texts.fields.approvers, people(seatsOf(request)))}
 ${field(texts.fields.created, time(request.createdAt))}

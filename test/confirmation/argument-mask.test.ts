@@ -202,7 +202,12 @@ describe.each(LOCALES)('a card in %s', (locale) => {
   const ARGS = { amount: '68000.00', currency: 'CNY', payee: 'Acme', apiKey: SECRET, bank: { iban: 'DE89' } };
 
   it('says what it masks, holds none of it, and can approve', () => {
-    const drawn = card({ args: ARGS, decisiveFields: PAYMENT, summary: `I use ${SECRET} for this` });
+    const drawn = card({
+      args: ARGS,
+      decisiveFields: PAYMENT,
+      summary: `I use ${SECRET} for this`,
+      session: SECRET,
+    });
     expect(JSON.stringify(drawn)).not.toContain(SECRET);
     expect(JSON.stringify(drawn)).not.toContain('DE89');
     expect(drawn.warnings.join()).toContain('apiKey, bank.iban');
