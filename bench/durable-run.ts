@@ -58,6 +58,7 @@ async function stepMs(facts: RunFacts, record: RunRecord): Promise<number> {
     clock: systemClock,
     park: async () => false,
     onParked() {},
+    place: { enter: async () => {}, leave() {} },
   });
   const scope: CallScope = {
     run: facts.id,

@@ -19,7 +19,6 @@ export class SilentRecord implements RunRecord {
     return { facts: this.#facts, messages: [], invocations: [], cancelRequested: false };
   }
   async appendMessages() {}
-  async modelDelta() {}
   async planned() {}
   async workedMs() {
     return 0;

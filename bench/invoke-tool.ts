@@ -73,6 +73,7 @@ function invocationWith(declared: number): () => Promise<unknown> {
       clock: systemClock,
       park: async () => false,
       onParked() {},
+      place: { enter: async () => {}, leave() {} },
     }),
     signal: new AbortController().signal,
   };

@@ -39,6 +39,7 @@ import { createDeliveryOutbox } from './db/delivery-outbox-store.ts';
 import { createTapDeliveries, deliveriesOf } from './db/delivery-store.ts';
 import { createFreezeCardStore } from './db/freeze-card-store.ts';
 import { FreezeStore } from './db/freeze-store.ts';
+import { createMcpListingStore } from './db/mcp-listing-store.ts';
 import { RateLimitStore } from './db/rate-limit-store.ts';
 import { ReadOnlyStore } from './db/read-only-store.ts';
 import { createRefusalStore } from './db/refusal-store.ts';
@@ -202,13 +203,15 @@ async function connectServers({
   config,
   clock,
   logger,
+  database,
   started,
 }: Foundation): Promise<readonly McpConnector[]> {
+  const listings = createMcpListingStore(database);
   const servers = config.connectors.flatMap((connector) =>
-    connector.kind === 'mcp' ? [new McpConnector(connector, { config, clock, logger })] : [],
+    connector.kind === 'mcp' ? [new McpConnector(connector, { config, clock, logger, listings })] : [],
   );
   for (const server of servers) {
-    server.start();
+    await server.start();
     started.push(server);
   }
   if (servers.length === 0) return servers;
@@ -296,6 +299,7 @@ async function createCore(
     confirmations: createConfirmationService({
       ...asking,
       waiter,
+      clock,
       refusals,
       freezes: parts.freezes,
       deliveriesOf: (ids) => deliveriesOf(database.connection, ids),

@@ -28,6 +28,14 @@ export class Rounds {
     this.#begin();
   }
 
+  /** The same without a rest, for who knows that a round was too small for what there was. */
+  callNow(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    this.#begunAt = Number.NEGATIVE_INFINITY;
+    this.call();
+  }
+
   /** Ends the calls; resolves when the round in work is over. */
   async stop(): Promise<void> {
     this.#stopped = true;

@@ -30,7 +30,7 @@ function compileIn(dialect: unknown, schema: JsonObject): ValidateFunction {
   throw new Error(`$schema is ${JSON.stringify(dialect)}; known are draft-07 and 2020-12`);
 }
 
-/** The compiler keeps every schema that it ever saw, and each run of an agent with delegates brings one. */
+/** The compiler keeps every schema that it ever saw, and runs of agents with delegates bring their own. */
 function compileOnce(compiler: Ajv | Ajv2020, schema: JsonObject): ValidateFunction {
   try {
     return compiler.compile(schema);

@@ -34,6 +34,8 @@ export interface DelegatePorts {
  */
 export const callAgentTool = (delegates: readonly AgentId[], ports: DelegatePorts): Tool => {
   const parameters = callAgentParameters(delegates);
+  // Compiled where a call comes: most runs hand nothing on, and compiling takes longer than resuming one.
+  let check: Tool['validate'] | null = null;
   return {
     name: CALL_AGENT,
     description: CALL_AGENT_DESCRIPTION,
@@ -47,7 +49,10 @@ export const callAgentTool = (delegates: readonly AgentId[], ports: DelegatePort
     requiresConfirmation: false,
     timeoutMs: null,
     decisiveFields: [],
-    validate: compileArguments(parameters),
+    validate(args) {
+      check ??= compileArguments(parameters);
+      return check(args);
+    },
     execute: (call) => runDelegate(call, ports),
   };
 };
@@ -102,7 +107,7 @@ async function followToEnd(
       const changed = () => subscription.changed(cancelled ? new AbortController().signal : unwanted);
       await (waiting && !cancelled
         ? ports.waits.during({ kind: 'delegate', run: child }, changed)
-        : changed());
+        : ports.waits.beside(changed));
     }
   } finally {
     subscription.close();

@@ -57,7 +57,8 @@ export function createAgentEngine(ports: AgentEnginePorts): AgentEngine {
     clock,
     logger,
     exclusive: ports.exclusive,
-    work: (record, stop) => workThrough(record, stop, workerPorts),
+    resumeAtOnce: config.resumeAtOnce,
+    work: (record, stop, place) => workThrough(record, stop, place, workerPorts),
     abandon: (record) => giveUpRun(record, workerPorts),
   });
   const runs = new Runs({ config, agents, store, pool, watcher, clock });

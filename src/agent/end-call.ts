@@ -2,6 +2,7 @@ import { type Clock, sleep } from '../clock.ts';
 import { ERRORS, type ErrorCode } from '../errors.ts';
 import { dispatchPostToolUse } from '../hook/dispatch-post-tool-use.ts';
 import { dispatchToolSettled } from '../hook/dispatch-tool-settled.ts';
+import { POST_TOOL_USE } from '../hook/hook-point.ts';
 import type { SideEffect } from '../hook/side-effect.ts';
 import type { JsonValue } from '../json.ts';
 import { callEndedEvent } from './call-audit.ts';
@@ -80,13 +81,18 @@ export async function endExecuted(
   scope: ExecutionScope,
   ports: InvokePorts,
 ): Promise<SettledCall> {
+  // Where nothing is to be done between outcome and end, they are one write.
+  if (call.confirmation === null && scope.hooks.at(POST_TOOL_USE).length === 0) {
+    const view = viewOf(outcome, resultText(outcome.result));
+    return end(call, scope, ports, { ...outcome, view, unwritten: true });
+  }
   // A momentary fault of the database must not turn a known outcome into an unknown one.
   try {
     await insist(ports.clock, () => scope.log.executed({ id: call.id, ...outcome }));
   } finally {
     if (call.confirmation !== null) await recordReceipt(call, call.confirmation, outcome, scope, ports);
   }
-  const { view, sideEffects } = await viewOf(call, outcome, scope, ports);
+  const { view, sideEffects } = await hookedView(call, outcome, scope, ports);
   const seen: OpenCall = { ...call, sideEffects: [...call.sideEffects, ...sideEffects] };
   return end(seen, scope, ports, { ...outcome, view });
 }
@@ -114,20 +120,30 @@ async function recordReceipt(
   }
 }
 
-async function viewOf(
+/** What the model sees of an outcome of which `shown` is the result's text. */
+function viewOf(outcome: ExecutedOutcome, shown: string): string {
+  switch (outcome.status) {
+    case 'succeeded':
+      return shown;
+    case 'failed':
+      return failedObservation(
+        errorCodeOf(outcome.error),
+        outcome.error.message,
+        outcome.result === null ? null : shown,
+      );
+    case 'unknown':
+      return unknownObservation(outcome.error.message);
+  }
+}
+
+async function hookedView(
   call: OpenCall,
   outcome: ExecutedOutcome,
   scope: ExecutionScope,
   ports: InvokePorts,
 ): Promise<{ view: string; sideEffects: readonly SideEffect[] }> {
-  if (outcome.status === 'unknown') {
-    return { view: unknownObservation(outcome.error.message), sideEffects: [] };
-  }
-  if (outcome.status === 'failed' && outcome.result === null) {
-    return {
-      view: failedObservation(errorCodeOf(outcome.error), outcome.error.message, null),
-      sideEffects: [],
-    };
+  if (outcome.status !== 'succeeded' && outcome.result === null) {
+    return { view: viewOf(outcome, ''), sideEffects: [] };
   }
   const { view, sideEffects } = await dispatchPostToolUse({
     registry: scope.hooks,
@@ -138,8 +154,7 @@ async function viewOf(
   });
   // A view withheld only because this process stops is not what the model should see.
   throwIfSuspended(scope.signal);
-  if (outcome.status === 'succeeded') return { view, sideEffects };
-  return { view: failedObservation(errorCodeOf(outcome.error), outcome.error.message, view), sideEffects };
+  return { view: viewOf(outcome, view), sideEffects };
 }
 
 async function end(
@@ -151,6 +166,8 @@ async function end(
     readonly error: InvocationError | null;
     readonly result: JsonValue;
     readonly view: string;
+    /** The result is not on the record yet. */
+    readonly unwritten?: true;
   },
 ): Promise<SettledCall> {
   const { status, error, view } = ending;
@@ -159,7 +176,10 @@ async function end(
   const event = callEndedEvent(call, scope, { status, code, durationMs });
   const { id, confirmation, sideEffects } = call;
   await insist(ports.clock, () =>
-    scope.log.settled({ id, status, error, confirmation, view, sideEffects, event }),
+    scope.log.settled({
+      ...{ id, status, error, confirmation, view, sideEffects, event },
+      ...(ending.unwritten && { result: ending.result }),
+    }),
   );
   const argsDigest = call.tool === null ? null : digestOfCall(call, scope);
   await observe(call, scope, ports, { status, code, durationMs, argsDigest });

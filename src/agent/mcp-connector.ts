@@ -1,13 +1,15 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { type Clock, sleep } from '../clock.ts';
 import type { Config, McpConnectorConfig } from '../config/config.ts';
-import { compileGlob, compileGlobs, globsOverlap } from '../glob.ts';
+import { compileGlobs } from '../glob.ts';
 import type { AgentLogger } from './invoke-ports.ts';
 import { callMcpTool, notConnected } from './mcp-call.ts';
 import { McpMisbehaved, McpNotSent, McpRefused } from './mcp-fault.ts';
 import { type ListedTool, listMcpTools } from './mcp-listing.ts';
+import type { McpListingStore, McpServerKey } from './mcp-listing-store.ts';
 import { type McpSession, openMcpSession } from './mcp-session.ts';
-import { type McpToolPorts, toMcpTool } from './mcp-tool.ts';
+import { type McpToolPorts, serverDigest, toMcpTool } from './mcp-tool.ts';
+import { tellListing } from './tell-listing.ts';
 import type { Tool, ToolExecution, ToolOutcome } from './tool.ts';
 import { definitionDigest } from './tool-version.ts';
 
@@ -19,7 +21,8 @@ const SHORTEST_BACK_OFF_MS = 1_000;
 const LONGEST_BACK_OFF_MS = 60_000;
 /** A connection that held for so long was a good one: after it, back-off begins anew. */
 const STEADY_AFTER_MS = 60_000;
-const REFUSALS_LOGGED = 20;
+/** How long a call waits for a connection that is not there, before anything is sent. */
+const CONNECTED_WITHIN_MS = 5_000;
 
 type State =
   | { readonly kind: 'connecting' }
@@ -31,12 +34,14 @@ export interface McpConnectorPorts {
   readonly logger: AgentLogger;
   /** For what may be asked of the tools, once there are any: which patterns speak of them. */
   readonly config: Pick<Config, 'policies' | 'agents'>;
+  /** What the server listed in an earlier process. */
+  readonly listings: McpListingStore;
 }
 
 /**
  * One server of tools: connected, listed, listed again when it says so, and connected anew, ever less often, when it
  * breaks. Whatever it does, it hurts these tools alone. While there is no connection they keep their last definitions,
- * so that grants stay good, and calls fail without being sent.
+ * also those from before a restart, so that grants stay good; calls wait for it a moment, and fail without being sent.
  */
 export class McpConnector {
   readonly id: string;
@@ -44,7 +49,10 @@ export class McpConnector {
   readonly #ports: McpConnectorPorts;
   readonly #toolPorts: McpToolPorts;
   readonly #stop = new AbortController();
+  readonly #key: McpServerKey;
   #state: State = { kind: 'connecting' };
+  /** Aborts when there is a connection again whose tools are listed. */
+  #back = new AbortController();
   #tools: ReadonlyMap<string, Tool> = new Map();
   /** What each definition was made into, so that only a changed one is looked at again. */
   #made: ReadonlyMap<string, ReturnType<typeof toMcpTool>> = new Map();
@@ -60,6 +68,7 @@ export class McpConnector {
     this.id = connector.id;
     this.#connector = connector;
     this.#ports = ports;
+    this.#key = { connector: connector.id, server: serverDigest(connector) };
     const covered = compileGlobs(ports.config.policies.flatMap(({ tools }) => tools));
     this.#toolPorts = {
       connector,
@@ -80,9 +89,14 @@ export class McpConnector {
     return this.#tools.get(name) ?? null;
   }
 
-  /** Begins to connect, in the background: a server that is down keeps nothing else from starting. */
-  start(): void {
-    this.#working = this.#work();
+  /**
+   * Begins to connect, in the background: a server that is down keeps nothing else from starting. Resolves once its
+   * tools are those that it listed last, if ever it did.
+   */
+  start(): Promise<void> {
+    const recalled = this.#recall();
+    this.#working = recalled.then(() => this.#work());
+    return recalled;
   }
 
   /** Ends the connection and the program; returns when it is gone. */
@@ -135,6 +149,7 @@ export class McpConnector {
       for (;;) {
         await this.#list(session);
         this.#state = { kind: 'listed', session };
+        this.#back.abort();
         this.#tried();
         const listedAtMs = clock.monotonic();
         await session.changed(LIST_AGAIN_MS);
@@ -146,6 +161,7 @@ export class McpConnector {
     } finally {
       stop.removeEventListener('abort', giveUp);
       this.#state = { kind: 'connecting' };
+      this.#back = new AbortController();
       await session.close();
     }
   }
@@ -171,10 +187,40 @@ export class McpConnector {
     }
   }
 
+  async #recall(): Promise<void> {
+    try {
+      const listed = await this.#ports.listings.last(this.#key);
+      if (listed !== null) await this.#make(listed, []);
+    } catch (error) {
+      this.#ports.logger.warn(
+        { err: error, connector: this.id },
+        'what an MCP server listed last cannot be read; its tools are unknown until it lists them',
+      );
+    }
+  }
+
   async #take(
     listed: readonly ListedTool[],
     refused: { readonly name: string; readonly why: string }[],
   ): Promise<void> {
+    if (!(await this.#make(listed, refused))) return;
+    const tools = this.tools();
+    tellListing({ connector: this.#connector, listed, refused, tools }, this.#ports);
+    try {
+      await this.#ports.listings.keep(this.#key, listed);
+    } catch (error) {
+      this.#ports.logger.warn(
+        { err: error, connector: this.id },
+        'what an MCP server lists cannot be kept; after a restart its tools are those of before',
+      );
+    }
+  }
+
+  /** Makes tools of what is listed; false where that changes nothing. What is refused is added to `refused`. */
+  async #make(
+    listed: readonly ListedTool[],
+    refused: { readonly name: string; readonly why: string }[],
+  ): Promise<boolean> {
     const made = new Map<string, ReturnType<typeof toMcpTool>>();
     const tools = new Map<string, Tool>();
     for (const definition of listed) {
@@ -194,36 +240,7 @@ export class McpConnector {
     this.#made = made;
     this.#tools = tools;
     this.#refused = refused.length;
-    if (changed) this.#tell(listed, refused);
-  }
-
-  /** For the log: what is there now, what is not taken, and which patterns speak of nothing. */
-  #tell(
-    listed: readonly ListedTool[],
-    refused: readonly { readonly name: string; readonly why: string }[],
-  ): void {
-    const { logger, config } = this.#ports;
-    const connector = this.id;
-    const tools = [...this.#tools.values()];
-    const gated = tools.filter(({ requiresConfirmation }) => requiresConfirmation).length;
-    logger.info({ connector, tools: tools.length, gated }, 'an MCP server has listed its tools');
-    for (const { name, why } of refused.slice(0, REFUSALS_LOGGED)) {
-      logger.warn({ connector, tool: name, why }, 'a tool of an MCP server is refused');
-    }
-    const own = [...this.#connector.requiresConfirmation, ...this.#connector.tools.map(({ name }) => name)];
-    const idle = [
-      ...own.filter((pattern) => !listed.some(({ name }) => compileGlob(pattern).matches(name))),
-      ...[...config.policies, ...config.agents]
-        .flatMap((entry) => entry.tools)
-        .filter((pattern) => globsOverlap(pattern, `${connector}__*`) && pattern.startsWith(`${connector}__`))
-        .filter((pattern) => !tools.some(({ name }) => compileGlob(pattern).matches(name))),
-    ];
-    if (idle.length > 0) {
-      logger.warn(
-        { connector, patterns: [...new Set(idle)] },
-        'patterns match no tool that the MCP server lists',
-      );
-    }
+    return changed;
   }
 
   async #send(
@@ -232,15 +249,24 @@ export class McpConnector {
     call: ToolExecution,
   ): Promise<ToolOutcome> {
     // What was asked for and checked was another tool than the one of this name that there is now.
+    const session = await this.#connected(call.signal);
     if (this.#tools.get(tool.name)?.version !== tool.version) return notConnected('it has changed meanwhile');
-    if (this.#state.kind !== 'listed') return notConnected('its server is not connected');
-    const { session } = this.#state;
+    if (session === null) return notConnected('its server is not connected');
     this.#calls += 1;
     try {
       return await callMcpTool(session, listed.name, call);
     } finally {
       this.#calls -= 1;
     }
+  }
+
+  /** The connection, waited for where it comes back soon. Whatever it lists then, it has listed already. */
+  async #connected(signal: AbortSignal): Promise<McpSession | null> {
+    if (this.#state.kind !== 'listed') {
+      const until = AbortSignal.any([signal, this.#back.signal, this.#stop.signal]);
+      await sleep(this.#ports.clock, CONNECTED_WITHIN_MS, until).catch(() => {});
+    }
+    return this.#state.kind === 'listed' && !signal.aborted ? this.#state.session : null;
   }
 }
 

@@ -68,6 +68,24 @@ export async function listMcpTools(ask: (cursor: string | null) => Promise<unkno
   return sortOut(raw);
 }
 
+const keptListing = z.array(
+  z.object({
+    name: z.string(),
+    title: z.string().nullable(),
+    description: z.string(),
+    inputSchema: jsonObject,
+    outputSchema: jsonObject.nullable(),
+    hints: z.object({
+      readOnly: z.boolean().nullable(),
+      destructive: z.boolean().nullable(),
+      idempotent: z.boolean().nullable(),
+    }),
+  }),
+);
+
+/** A listing as it was kept, as JSON. Throws where it is none: then it is as if nothing had been kept. */
+export const readListing = (text: string): readonly ListedTool[] => keptListing.parse(JSON.parse(text));
+
 function sortOut(raw: readonly unknown[]): McpListing {
   const refused: { name: string; why: string }[] = [];
   const tools = new Map<string, ListedTool>();

@@ -1,5 +1,6 @@
 import type { McpConnectorConfig, McpToolRule } from '../config/config.ts';
 import { compileGlob, compileGlobs } from '../glob.ts';
+import type { JsonObject } from '../json.ts';
 import { decisiveFieldsOf } from './decisive-fields.ts';
 import type { ListedTool } from './mcp-listing.ts';
 import type { Tool, ToolExecution, ToolOutcome } from './tool.ts';
@@ -79,8 +80,7 @@ const mcpToolVersion = (
   definitionDigest({
     connector: id,
     kind,
-    server:
-      server.transport === 'http' ? { url: server.url } : { command: [...server.command], cwd: server.cwd },
+    server: placeOf(server),
     ...listed,
     hints: { ...hints },
     card: { ...card, decisive: [...card.decisive] },
@@ -88,3 +88,9 @@ const mcpToolVersion = (
     idempotent,
     timeoutMs,
   });
+
+/** Which server it is, wherever the values of its headers and variables come from. */
+export const serverDigest = ({ server }: McpConnectorConfig): string => definitionDigest(placeOf(server));
+
+const placeOf = (server: McpConnectorConfig['server']): JsonObject =>
+  server.transport === 'http' ? { url: server.url } : { command: [...server.command], cwd: server.cwd };

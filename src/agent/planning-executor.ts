@@ -76,7 +76,6 @@ export class PlanningExecutor implements Executor {
       const tools = [proposePlanTool];
       const answer = await this.#model.complete({ messages, tools, signal: work.scope.signal });
       if (answer.kind === 'failed') return failedRun('model_failed', answer.message);
-      if (answer.text !== null) await work.record.modelDelta(answer.text);
       const { text, tokens } = answer;
       const toolCalls = withUniqueIds(answer.toolCalls, messages.length);
       await append([{ role: 'assistant', content: text, toolCalls, tokens }]);

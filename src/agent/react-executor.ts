@@ -80,7 +80,6 @@ export class ReactExecutor implements Executor {
         await save();
         return failedRun('model_failed', answer.message);
       }
-      if (answer.text !== null) await work.record.modelDelta(answer.text);
       const { text, tokens } = answer;
       const toolCalls = withUniqueIds(answer.toolCalls, turn + 1);
       add([{ role: 'assistant', content: text, toolCalls, tokens }]);

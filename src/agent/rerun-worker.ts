@@ -4,7 +4,7 @@ import type { AgentDirectory } from './agent-directory.ts';
 import type { ExecutionScope, OpenCall } from './call-scope.ts';
 import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
 import { run } from './invoke-tool.ts';
-import type { RerunCall, RerunStore } from './rerun-store.ts';
+import type { RerunCall, RerunRequest, RerunStore } from './rerun-store.ts';
 import type { RunSignals } from './run-store.ts';
 import { NOT_SENT, sendWindowMs } from './send-window.ts';
 import type { Tool } from './tool.ts';
@@ -25,7 +25,8 @@ const AT_ONCE = 20;
 /**
  * Runs calls of unknown outcome again that people have approved anew: the same invocation, so under the same
  * `Idempotency-Key`. A worker of its own, because the run may be over by then, or wait on another replica. The claim
- * says which of any number of processes it is; one that dies behind it leaves an unknown outcome again.
+ * says which of any number of processes it is; one that dies behind it leaves an unknown outcome again, unless it has
+ * noted the answer.
  */
 export class RerunWorker {
   readonly #ports: RerunWorkerPorts;
@@ -73,6 +74,8 @@ export class RerunWorker {
 
   async #look(): Promise<void> {
     try {
+      for (const answered of await this.#ports.store.answered(AT_ONCE)) await this.#recordAnswer(answered);
+      for (const unwanted of await this.#ports.store.unwanted(AT_ONCE)) await this.#withdraw(unwanted);
       for (const id of await this.#ports.store.approved(AT_ONCE)) {
         if (this.#stopped || this.#running.has(id)) continue;
         const running = rerun(id, this.#never.signal, this.#ports)
@@ -85,6 +88,18 @@ export class RerunWorker {
     } catch (error) {
       this.#ports.logger.warn({ err: error }, 'calls to run again cannot be looked for; looking again');
     }
+  }
+
+  /** Its worker died, or is about to do so, between the two. */
+  async #recordAnswer({ id, run, agent }: RerunRequest): Promise<void> {
+    const actor = actorOfRun({ run, agent });
+    await this.#ports.confirmations.recordOutcome({ id, actor, status: 'succeeded', detail: null });
+  }
+
+  /** Whoever cancelled the run, and wherever it stood: nobody shall go on being asked about it. */
+  async #withdraw({ id, run, agent }: RerunRequest): Promise<void> {
+    const actor = actorOfRun({ run, agent });
+    await this.#ports.confirmations.cancel({ id, actor, reason: 'the run was cancelled' });
   }
 }
 

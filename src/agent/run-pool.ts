@@ -1,24 +1,26 @@
 import { setMaxListeners } from 'node:events';
-import { type Clock, sleep } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import type { RunId } from '../ids.ts';
 import { failedRun } from './executor.ts';
 import type { AgentLogger } from './invoke-ports.ts';
+import { RunIntake } from './run-intake.ts';
 import { LeaseLost, type RunEnd, type RunRecord } from './run-record.ts';
 import { isParked, RunStop } from './run-stop.ts';
 import type { RunLease, RunSignals, RunStore } from './run-store.ts';
+import { type WorkPlace, WorkPlaces } from './work-places.ts';
 
 /** How often a process looks for runs to stop and for runs that nobody works on, in milliseconds. */
 const TICK_MS = 1_500;
 const HEARTBEAT_MS = 8_000;
 /** Without a heartbeat for so long, a process counts as dead. */
 const LEASE_MS = 30_000;
-const TAKE_OVER_AT_ONCE = 200;
-/** However many notifications come, woken runs are looked for no more often than this. */
-const LOOK_INTERVAL_MS = 20;
 /** A run that met so many faults fails in words instead of being taken up again. */
 const MAX_FAULTS = 5;
 /** How long calls that are being sent may take to end when the process stops. */
 const DRAIN_MS = 20_000;
+
+/** Works on a run to its end; leaves its place while the run only waits. */
+export type WorkOnRun = (record: RunRecord, stop: AbortController, place: WorkPlace) => Promise<RunEnd>;
 
 interface ActiveRun {
   readonly stop: AbortController;
@@ -32,7 +34,7 @@ export class RunPool {
   readonly #signals: RunSignals;
   readonly #clock: Clock;
   readonly #logger: AgentLogger;
-  readonly #work: (record: RunRecord, stop: AbortController) => Promise<RunEnd>;
+  readonly #work: WorkOnRun;
   readonly #abandon: (record: RunRecord) => Promise<void>;
   /** Nobody else can have the database open: every other process is dead. */
   readonly #exclusive: boolean;
@@ -44,9 +46,8 @@ export class RunPool {
   #cancelTick: () => void = () => {};
   #ticking: Promise<void> = Promise.resolve();
   #unsubscribe: (() => void)[] = [];
-  /** Whether somebody may have woken a run since the last look began. */
-  #mayBeWoken = false;
-  #looking: Promise<void> | null = null;
+  readonly #places: WorkPlaces;
+  readonly #intake: RunIntake;
 
   constructor(input: {
     readonly owner: string;
@@ -55,7 +56,9 @@ export class RunPool {
     readonly clock: Clock;
     readonly logger: AgentLogger;
     readonly exclusive: boolean;
-    readonly work: (record: RunRecord, stop: AbortController) => Promise<RunEnd>;
+    readonly work: WorkOnRun;
+    /** How many of the runs that have waited, or were left by others, may be at work here at the same time. */
+    readonly resumeAtOnce: number;
     /** Brings the open calls of a run that will not go on to their ends. */
     readonly abandon: (record: RunRecord) => Promise<void>;
   }) {
@@ -67,6 +70,21 @@ export class RunPool {
     this.#exclusive = input.exclusive;
     this.#work = input.work;
     this.#abandon = input.abandon;
+    const { owner, store } = input;
+    this.#intake = new RunIntake({
+      room: () => this.#places.free,
+      clock: input.clock,
+      logger: input.logger,
+      take: (kind, limit) =>
+        kind === 'woken'
+          ? store.takeWoken({ owner, limit })
+          : store.takeOver({ owner, limit, working: [...this.#active.keys(), ...this.#toRelease.keys()] }),
+      begin: (lease) => this.#begin(lease, { placeTaken: true }),
+    });
+    this.#places = new WorkPlaces({
+      atOnce: input.resumeAtOnce,
+      onFree: () => this.#intake.goOn(),
+    });
   }
 
   get owner(): string {
@@ -86,7 +104,7 @@ export class RunPool {
     ];
     await this.#heartbeat();
     if (this.#exclusive) await this.#store.endOtherLeases(this.#owner);
-    await this.#takeOver();
+    await this.#intake.lookNow('abandoned');
     this.#scheduleTick();
   }
 
@@ -98,7 +116,7 @@ export class RunPool {
     this.#stopping = true;
     this.#cancelTick();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    await Promise.all([this.#ticking, this.#looking]);
+    await Promise.all([this.#ticking, this.#intake.stop()]);
     const running = [...this.#active.values()];
     for (const { stop } of running) stop.abort(new RunStop('suspended'));
     let cancelTimer = () => {};
@@ -114,12 +132,16 @@ export class RunPool {
       );
   }
 
-  /** Begins to work on a run that this process holds. */
+  /** Begins to work on a run that this process has just started. */
   begin(lease: RunLease): void {
+    this.#begin(lease, { placeTaken: false });
+  }
+
+  #begin(lease: RunLease, { placeTaken }: { readonly placeTaken: boolean }): void {
     const earlier = this.#active.get(lease.run);
     if (earlier) {
       // Given back a moment ago and taken again before its last lines ran.
-      void earlier.done.then(() => this.begin(lease));
+      void earlier.done.then(() => this.#begin(lease, { placeTaken }));
       return;
     }
     const stop = new AbortController();
@@ -127,7 +149,11 @@ export class RunPool {
     setMaxListeners(0, stop.signal);
     if (this.#stopping) stop.abort(new RunStop('suspended'));
     const record = this.#store.record(lease);
-    const done = this.#workOn(record, stop).finally(() => this.#active.delete(lease.run));
+    const place = this.#places.open({ taken: placeTaken, signal: stop.signal });
+    const done = this.#workOn(record, stop, place).finally(() => {
+      this.#active.delete(lease.run);
+      place.leave();
+    });
     this.#active.set(lease.run, { stop, done });
   }
 
@@ -138,17 +164,12 @@ export class RunPool {
 
   /** A parked run may have been woken: takes it up soon. Any number of calls are one look. */
   lookForWoken(): void {
-    this.#mayBeWoken = true;
-    if (this.#stopping || this.#looking !== null) return;
-    this.#looking = this.#takeWoken().finally(() => {
-      this.#looking = null;
-      if (this.#mayBeWoken) this.lookForWoken();
-    });
+    this.#intake.look('woken');
   }
 
-  async #workOn(record: RunRecord, stop: AbortController): Promise<void> {
+  async #workOn(record: RunRecord, stop: AbortController, place: WorkPlace): Promise<void> {
     try {
-      await this.#finish(record, await this.#work(record, stop));
+      await this.#finish(record, await this.#work(record, stop, place));
     } catch (error) {
       await this.#leave(record, stop, error);
     }
@@ -208,7 +229,8 @@ export class RunPool {
         await record.release({ fault: true });
         this.#toRelease.delete(run);
       }
-      await this.#takeOver();
+      this.#intake.look('abandoned');
+      this.#intake.look('woken');
     } catch (error) {
       this.#logger.warn({ err: error }, 'the runs cannot be looked after; trying again');
     }
@@ -217,33 +239,5 @@ export class RunPool {
   async #heartbeat(): Promise<void> {
     await this.#store.heartbeat({ owner: this.#owner, leaseMs: LEASE_MS });
     this.#lastHeartbeatMs = this.#clock.monotonic();
-  }
-
-  async #takeOver(): Promise<void> {
-    for (;;) {
-      if (this.#stopping) return;
-      const leases = await this.#store.takeOver({
-        owner: this.#owner,
-        limit: TAKE_OVER_AT_ONCE,
-        working: [...this.#active.keys(), ...this.#toRelease.keys()],
-      });
-      for (const lease of leases) this.begin(lease);
-      if (leases.length < TAKE_OVER_AT_ONCE) return;
-    }
-  }
-
-  async #takeWoken(): Promise<void> {
-    try {
-      while (this.#mayBeWoken && !this.#stopping) {
-        this.#mayBeWoken = false;
-        const leases = await this.#store.takeWoken({ owner: this.#owner, limit: TAKE_OVER_AT_ONCE });
-        for (const lease of leases) this.begin(lease);
-        if (leases.length === TAKE_OVER_AT_ONCE) this.#mayBeWoken = true;
-        else await sleep(this.#clock, LOOK_INTERVAL_MS);
-      }
-    } catch (error) {
-      this.#mayBeWoken = false;
-      this.#logger.warn({ err: error }, 'woken runs cannot be looked for; the next round does');
-    }
   }
 }

@@ -16,9 +16,8 @@ export interface RunRecord extends InvocationLog {
   readonly run: RunId;
   /** The run as it stands; where the work goes on. */
   load(): Promise<RunProgress>;
+  /** What the model said in words among them is told to whoever watches. */
   appendMessages(messages: readonly ChatMessage[]): Promise<void>;
-  /** One piece of the model's answer, for whoever watches. */
-  modelDelta(text: string): Promise<void>;
   /** The plan that the model gave; the run is worked through by it from here on. */
   planned(plan: readonly PlanNode[]): Promise<void>;
   /** How long the run has taken so far, without what it waited for people, in milliseconds. */
@@ -92,6 +91,8 @@ export interface InvocationLog {
     readonly error: InvocationError | null;
     /** The request behind it, also where it was closed before anybody could be waited for. */
     readonly confirmation: ConfirmationId | null;
+    /** The real outcome of a call that was not written as `executed` before, since nothing lies between. */
+    readonly result?: JsonValue;
     readonly view: string;
     readonly sideEffects: readonly SideEffect[];
     /** Goes on the audit log with it, or neither is written. */

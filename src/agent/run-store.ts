@@ -26,6 +26,7 @@ export interface RunFacts {
 /** The right of a process to work on a run while it lives. A later holder has a higher fencing token. */
 export interface RunLease {
   readonly run: RunId;
+  readonly agent: AgentId;
   readonly fencingToken: number;
 }
 
@@ -54,7 +55,7 @@ export interface RunStore {
   /** Prolongs the lease of a process on all its runs. */
   heartbeat(input: { readonly owner: string; readonly leaseMs: number }): Promise<void>;
   /**
-   * Takes up to `limit` open runs that no living process works on, parked ones excepted. Among them are those that `owner` holds and, not
+   * Takes up to `limit` open runs that no living process works on, but for parked and woken ones. Among them are those that `owner` holds and, not
    * being among `working`, does not know of: the answer to the statement that gave them to it was lost.
    */
   takeOver(input: {

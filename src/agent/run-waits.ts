@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { ConfirmationId, RunId } from '../ids.ts';
 import { RunStop } from './run-stop.ts';
+import type { WorkPlace } from './work-places.ts';
 
 /** What an open call of a run can wait for without anything to do meanwhile. */
 export type RunWait =
@@ -13,15 +14,20 @@ export type RunWait =
 /**
  * The waits of one run in this process. Once everything that is open has only waited for `parkAfterMs`, the run is
  * parked: its rows let go of this worker first, then every wait here is given up. From the moment it is tried, no
- * wait that ends lets its call go on before the answer is known, so nothing is claimed for a run that is parked.
+ * wait that ends lets its call go on before the answer is known, so nothing is claimed for a run that is parked; and
+ * none does before there is a place for the run to be at work again.
  */
 export class RunWaits {
   readonly #parkAfterMs: number;
   readonly #clock: Clock;
   readonly #park: (waits: readonly RunWait[]) => Promise<boolean>;
   readonly #onParked: () => void;
+  readonly #place: Pick<WorkPlace, 'enter' | 'leave'>;
+  #entering: Promise<void> = Promise.resolve();
   readonly #waits = new Set<RunWait>();
   #open = 0;
+  #beside = 0;
+  #atWork = true;
   #cancelTimer: (() => void) | null = null;
   #parking: Promise<void> | null = null;
   #parked = false;
@@ -33,11 +39,14 @@ export class RunWaits {
     readonly park: (waits: readonly RunWait[]) => Promise<boolean>;
     /** Gives up every wait. */
     readonly onParked: () => void;
+    /** Left while everything that is open only waits. */
+    readonly place: Pick<WorkPlace, 'enter' | 'leave'>;
   }) {
     this.#parkAfterMs = input.parkAfterMs;
     this.#clock = input.clock;
     this.#park = input.park;
     this.#onParked = input.onParked;
+    this.#place = input.place;
   }
 
   /** One call or node, from its beginning to its end: while it does not wait, the run is not parked. */
@@ -63,6 +72,20 @@ export class RunWaits {
       this.#look();
       await this.#parking;
       this.#throwIfParked();
+      await this.#entering;
+    }
+  }
+
+  /** One wait of an open call for what another run does: nothing to do meanwhile, and not to be parked with. */
+  async beside<T>(work: () => Promise<T>): Promise<T> {
+    this.#beside += 1;
+    this.#look();
+    try {
+      return await work();
+    } finally {
+      this.#beside -= 1;
+      this.#look();
+      await this.#entering;
     }
   }
 
@@ -71,6 +94,12 @@ export class RunWaits {
   }
 
   #look(): void {
+    const atWork = this.#open === 0 || this.#waits.size + this.#beside < this.#open;
+    if (atWork !== this.#atWork) {
+      this.#atWork = atWork;
+      if (atWork) this.#entering = this.#place.enter();
+      else this.#place.leave();
+    }
     const onlyWaits = this.#open > 0 && this.#waits.size === this.#open && !this.#parked;
     if (!onlyWaits) {
       this.#cancelTimer?.();

@@ -23,6 +23,7 @@ import { type RunWait, RunWaits } from './run-waits.ts';
 import type { RunWatcher } from './run-watcher.ts';
 import { openingMessages } from './session-opening.ts';
 import type { Tool } from './tool.ts';
+import type { WorkPlace } from './work-places.ts';
 
 /** Runs that start runs that start runs: no deeper than this. */
 export const MAX_DEPTH = 4;
@@ -47,11 +48,12 @@ export interface RunWorkerPorts extends InvokePorts {
 /**
  * Works through one run, from wherever its rows say it stands, to its end. Throws where it cannot end here: this
  * process stops, another one has the run, or a fault that the next worker may not meet. `stop` is aborted at the
- * first fault, so that no other call of the run keeps waiting behind it.
+ * first fault, so that no other call of the run keeps waiting behind it. The `place` is left while the run only waits.
  */
 export async function workThrough(
   record: RunRecord,
   stop: AbortController,
+  place: WorkPlace,
   ports: RunWorkerPorts,
 ): Promise<RunEnd> {
   const progress = await record.load();
@@ -66,6 +68,7 @@ export async function workThrough(
     clock: ports.clock,
     park: (waited) => parked(record, waited, ports),
     onParked: () => stop.abort(new RunStop('parked')),
+    place,
   });
   const scope = scopeOf(progress.facts, setup, { record, waits, signal: stop.signal }, ports);
   const executor = executorFor(progress.facts, setup, scope, ports);

@@ -29,6 +29,24 @@ export function canonicalEventText(event: HashedEvent): string {
   return canonicalize({ id, at, kind, confirmation, run, actor, data, requestSeq, requestPrev });
 }
 
+/**
+ * The same text in pieces, around what only the writer behind the chain's lock can know: `beforeTime`, the time,
+ * `beforePrev`, the hash of the event before, `beforeSeq`, the number, `afterSeq`. Time and hash need no escaping.
+ */
+export function canonicalEventParts(
+  event: Omit<HashedEvent, 'at' | 'requestSeq' | 'requestPrev'>,
+): Record<'beforeTime' | 'beforePrev' | 'beforeSeq' | 'afterSeq', string> {
+  const { id, kind, confirmation, run, data } = event;
+  const actor = { type: event.actor.type, id: event.actor.id, name: event.actor.name };
+  // RFC 8785 sorts the keys: actor, at, confirmation … kind, requestPrev, requestSeq, run.
+  return {
+    beforeTime: `{"actor":${canonicalize(actor)},"at":"`,
+    beforePrev: `",${canonicalize({ confirmation, data, id, kind }).slice(1, -1)},"requestPrev":"`,
+    beforeSeq: '","requestSeq":',
+    afterSeq: `,"run":${canonicalize(run)}}`,
+  };
+}
+
 /** The hash that links the whole log: the event's own hash, its number in the log, and the link before it. */
 export const logHashOf = (link: {
   readonly requestHash: string;

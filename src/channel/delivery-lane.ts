@@ -33,7 +33,7 @@ const MOST_IN_FLIGHT = 4;
 /** What would wait longer for its turn is not claimed yet: the lease runs, and another process may be free. */
 const LONGEST_WAIT_MS = 3_000;
 /** Looks begin no closer than this: cards that come faster are claimed together. */
-const REST_MS = 25;
+const REST_MS = 100;
 const SEND_TIMEOUT_MS = 10_000;
 const LEASE_MS = 20_000;
 /** A send begins only while its time-out and this much for the database still lie inside the lease. */
@@ -92,7 +92,7 @@ export class DeliveryLane {
         .finally(() => {
           this.#inFlight.delete(work);
           // A place is free, and this card may already have to show something newer.
-          this.wake();
+          this.#claims.callNow();
         });
       this.#inFlight.set(work, due.task === 'send' ? 'messages' : 'changes');
     }

@@ -23,6 +23,8 @@ export interface Config {
   readonly trustProxy: readonly string[];
   /** How long a run may only wait before nothing but its rows is left of it. */
   readonly parkAfterMs: number;
+  /** Of the runs that were parked or left behind, so many are at work in one process at the same time. */
+  readonly resumeAtOnce: number;
   readonly apiKeys: readonly ApiKeyConfig[];
   readonly people: readonly PersonConfig[];
   readonly channels: readonly ChannelConfig[];

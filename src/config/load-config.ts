@@ -36,10 +36,11 @@ function assemble(
   const valuesOf = <Value>(entries: readonly { readonly value: Value }[]): Value[] =>
     entries.map(({ value }) => value);
   const { organization, listen, operations, publicUrl, database, migrationDatabase } = server;
-  const { dataDir, locale, timeZone, trustProxy, externalTools, masked, parkAfter: parkAfterMs } = server;
+  const { dataDir, locale, timeZone, trustProxy, externalTools, masked, resumeAtOnce } = server;
   return {
     ...{ organization, listen, operations, publicUrl, database, migrationDatabase },
-    ...{ dataDir, locale, timeZone, trustProxy, externalTools, masked, agents, parkAfterMs },
+    ...{ dataDir, locale, timeZone, trustProxy, externalTools, masked, agents, resumeAtOnce },
+    parkAfterMs: server.parkAfter,
     apiKeys: valuesOf(draft.apiKeys),
     people: draft.people.map(({ value }) => value.person),
     channels: valuesOf(draft.channels),

@@ -37,6 +37,7 @@ export const serverSection = z.strictObject({
   timeZone: timeZone.default('UTC'),
   trustProxy: z.array(proxyAddress).default([]),
   parkAfter: duration('30d').default(120_000),
+  resumeAtOnce: z.int().min(1).max(10_000).default(50),
   externalTools: z.array(glob).default([]),
   masked: z.array(text.max(200)).default([]),
   // Each entry of these is checked by itself, so that one fault hides no other.

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { cancel } from './cancel.ts';
 import { claim } from './claim.ts';
@@ -33,6 +34,7 @@ export function createConfirmationService(
   ports: RerunPorts & {
     readonly ledger: ConfirmationLedger;
     readonly waiter: ConfirmationWaiter;
+    readonly clock: Clock;
     readonly refusals: RefusalRecorder;
     readonly freezes: Pick<Freezes, 'active'>;
     readonly deliveriesOf: (

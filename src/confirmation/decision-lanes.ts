@@ -1,3 +1,5 @@
+import type { Clock } from '../clock.ts';
+import { CountersignError } from '../errors.ts';
 import type { ConfirmationId } from '../ids.ts';
 import type { DecideInput, DecideOutcome } from './confirmation-service.ts';
 import { type DecidePorts, decide, decideTogether } from './decide.ts';
@@ -6,9 +8,17 @@ import { type DecidePorts, decide, decideTogether } from './decide.ts';
 const LANES = 2;
 /** One transaction holds no more requests than this, so that none waits long for its commit. */
 const MOST_TOGETHER = 32;
+/**
+ * What fails sooner failed for one of its votes, and each is tried on its own. What fails later met a database that
+ * does not answer: people have been told that it may not be recorded, and a vote is not tried behind their backs.
+ */
+const FAILED_AT_ONCE_MS = 1_000;
+/** A vote that could not be begun for so long is not begun at all, for the same reason. */
+const LONGEST_WAIT_MS = 10_000;
 
 interface Waiting {
   readonly input: DecideInput;
+  readonly since: number;
   resolve(outcome: DecideOutcome): void;
   reject(error: unknown): void;
 }
@@ -18,10 +28,13 @@ interface Waiting {
  * come while others are on their way are made together, in one transaction for many requests, which is what lets a
  * process keep up when hundreds of people tap. Of one request, one vote is on its way at a time.
  *
- * What cannot be decided together is decided on its own, and so is everything of a transaction that failed: nobody's
- * vote is lost to somebody else's fault.
+ * What cannot be decided together is decided on its own, and so is everything of a transaction that failed at once:
+ * nobody's vote is lost to somebody else's fault.
  */
-export function createDecisionLanes(ports: DecidePorts): (input: DecideInput) => Promise<DecideOutcome> {
+export function createDecisionLanes(
+  ports: DecidePorts & { readonly clock: Clock },
+): (input: DecideInput) => Promise<DecideOutcome> {
+  const { clock } = ports;
   const waiting = new Set<Waiting>();
   const underway = new Set<ConfirmationId>();
   let lanesTaken = 0;
@@ -41,6 +54,10 @@ export function createDecisionLanes(ports: DecidePorts): (input: DecideInput) =>
       if (group.length === MOST_TOGETHER) break;
       if (underway.has(one.input.id)) continue;
       waiting.delete(one);
+      if (clock.monotonic() - one.since > LONGEST_WAIT_MS) {
+        one.reject(new CountersignError('unavailable', 'The vote could not be recorded in time.'));
+        continue;
+      }
       underway.add(one.input.id);
       group.push(one);
     }
@@ -48,11 +65,24 @@ export function createDecisionLanes(ports: DecidePorts): (input: DecideInput) =>
   }
 
   async function makeTogether(group: readonly Waiting[]): Promise<void> {
+    const begunAt = clock.monotonic();
     const inputs = group.map(({ input }) => input);
-    const outcomes = await decideTogether(inputs, ports).catch(() => []);
+    const made = await decideTogether(inputs, ports).then(
+      (outcomes) => ({ outcomes }),
+      (error: unknown) => ({ error }),
+    );
     lanesTaken -= 1;
-    for (const [index, one] of group.entries()) void finish(one, outcomes[index] ?? null);
+    const isOver = 'error' in made && clock.monotonic() - begunAt > FAILED_AT_ONCE_MS;
+    for (const [index, one] of group.entries()) {
+      if (isOver) refuse(one, made.error);
+      else void finish(one, 'outcomes' in made ? (made.outcomes[index] ?? null) : null);
+    }
     fillLanes();
+  }
+
+  function refuse({ input, reject }: Waiting, error: unknown): void {
+    underway.delete(input.id);
+    reject(error);
   }
 
   /** Outside the lanes: one that waits for whoever holds its request keeps nobody else. */
@@ -69,7 +99,7 @@ export function createDecisionLanes(ports: DecidePorts): (input: DecideInput) =>
 
   return (input) =>
     new Promise((resolve, reject) => {
-      waiting.add({ input, resolve, reject });
+      waiting.add({ input, since: clock.monotonic(), resolve, reject });
       fillLanes();
     });
 }

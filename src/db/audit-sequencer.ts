@@ -9,7 +9,7 @@ import { auditEvents, auditHead } from './schema/audit.ts';
 const SEQUENCER_LOCK = 0x61756474;
 
 /** Under load, what comes within this time is numbered together. */
-const REST_MS = 50;
+const REST_MS = 100;
 
 export interface AuditSequencerOptions {
   readonly database: Database;

@@ -108,16 +108,7 @@ async function lockChains(
 
 function chainedRow(event: NewAuditEvent, chain: string, end: ChainEnd) {
   const id = newEventId();
-  const actor = {
-    type: event.actor.type,
-    id: storableText(event.actor.id, 200),
-    name: storableText(event.actor.name, 200),
-  };
-  const data = storableData(event.data);
-  const { kind, confirmation, run } = event;
-  // The hash covers the id as written; the column would quietly give another spelling back.
-  if (confirmation !== null && parseConfirmationId(confirmation) === null) throw notAnId(confirmation);
-  if (run !== null && parseRunId(run) === null) throw notAnId(run);
+  const { kind, confirmation, run, actor, data } = storableEvent(event);
   const [requestSeq, requestPrev] = [end.length + 1, end.head];
   const canonical = canonicalEventText({
     id,
@@ -146,6 +137,19 @@ function chainedRow(event: NewAuditEvent, chain: string, end: ChainEnd) {
     request_hash: sha256Hex(canonical),
     canonical,
   };
+}
+
+/** What is hashed and what is stored, the same. Throws for an id that the column would give back in another spelling. */
+export function storableEvent(event: NewAuditEvent): NewAuditEvent {
+  const { kind, confirmation, run } = event;
+  if (confirmation !== null && parseConfirmationId(confirmation) === null) throw notAnId(confirmation);
+  if (run !== null && parseRunId(run) === null) throw notAnId(run);
+  const actor = {
+    type: event.actor.type,
+    id: storableText(event.actor.id, 200),
+    name: storableText(event.actor.name, 200),
+  };
+  return { kind, confirmation, run, actor, data: storableData(event.data) };
 }
 
 const notAnId = (text: string): Error =>

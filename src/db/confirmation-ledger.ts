@@ -1,6 +1,7 @@
 import { and, eq } from 'drizzle-orm';
 import type { ConfirmationLedger } from '../confirmation/ledger.ts';
 import type { ConfirmationId } from '../ids.ts';
+import { createAbandonedCallers } from './abandoned-callers.ts';
 import { readClosed, readConfirmations, readDue, readPage } from './confirmation-reads.ts';
 import { openLedgerTransaction } from './confirmation-transaction.ts';
 import type { Database } from './database.ts';
@@ -16,6 +17,7 @@ export function createConfirmationLedger(input: {
 }): ConfirmationLedger {
   const { database, onNotifyFailed } = input;
   const { connection, notifier } = database;
+  const abandonedCallers = createAbandonedCallers(connection);
 
   /** One notification wakes waiters, delivery workers and the sequencer alike. Nobody waits for it to be sent. */
   function notifyAfterCommit(changed: ReadonlySet<ConfirmationId>) {
@@ -45,7 +47,10 @@ export function createConfirmationLedger(input: {
     },
     list: (filter) => readPage(connection, filter),
     controls: () => readControls(connection, { share: false }),
-    due: (limit) => readDue(connection, limit),
+    async due(limit) {
+      const due = await readDue(connection, limit);
+      return { ...due, toUnknown: [...due.toUnknown, ...(await abandonedCallers(limit))] };
+    },
     async transact(work) {
       const changed = new Set<ConfirmationId>();
       const result = await database.transaction(async (inside) => {

@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, ilike, inArray, lt, ne, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, gte, ilike, inArray, isNotNull, lt, ne, or, type SQL, sql } from 'drizzle-orm';
 import type { ClosedConfirmationRequest, ConfirmationRequest } from '../confirmation/confirmation-request.ts';
 import type { ConfirmationFilter, ConfirmationPage } from '../confirmation/confirmation-service.ts';
 import type { DueConfirmations } from '../confirmation/ledger.ts';
@@ -8,7 +8,6 @@ import { type ConfirmationRow, confirmationOf, type VoteRow } from './confirmati
 import type { Connection } from './database.ts';
 import { preparedPerConnection } from './prepared-per-connection.ts';
 import { confirmations, votes } from './schema/confirmations.ts';
-import { runs } from './schema/runs.ts';
 
 export async function readConfirmations(
   connection: Connection,
@@ -81,22 +80,19 @@ export async function readDue(connection: Connection, limit: number): Promise<Du
     and(eq(status, 'pending'), sql`${confirmations.nextStepAt} <= clock_timestamp()`),
   );
   // A run's own executor is certain to have stopped trying once `sendBy` and the tool's time-out are over, with some
-  // room to record the result. An outside agent has as long as its policy says, and never less than that. A call
-  // without a time-out is a delegate's run: it may wait for days, whoever takes its caller up joins it again, and only
-  // once the caller is over can nobody bring its outcome any more.
+  // room to record the result. An outside agent has as long as its policy says, and never less than that. A run's call
+  // without a time-out is a delegate's run, which is looked after elsewhere (`createAbandonedCallers`).
   const longest = sql`${sendBy} + make_interval(secs => coalesce(${toolTimeoutMs}, 0) / 1000.0 + 5)`;
   const toUnknown = await ids(
     and(
       eq(executionStatus, 'claimed'),
-      // The first of the two is what the index holds.
+      // These two are what the index holds.
+      sql`(${runId} is null or ${toolTimeoutMs} is not null)`,
       sql`${sendBy} <= clock_timestamp()`,
       sql`${longest} <= clock_timestamp()`,
       or(
-        and(sql`${runId} is not null`, sql`${toolTimeoutMs} is not null`),
-        and(
-          sql`not exists (select 1 from ${runs} where ${runs.id} = ${runId} and ${runs.finishedAt} is null)`,
-          sql`${claimedAt} + make_interval(secs => (${policy} ->> 'outcomeWithinMs')::numeric::float8 / 1000.0) <= clock_timestamp()`,
-        ),
+        isNotNull(runId),
+        sql`${claimedAt} + make_interval(secs => (${policy} ->> 'outcomeWithinMs')::numeric::float8 / 1000.0) <= clock_timestamp()`,
       ),
     ),
   );

@@ -1,9 +1,10 @@
 import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
-import type { RerunCall, RerunStore } from '../agent/rerun-store.ts';
+import type { RerunCall, RerunRequest, RerunStore } from '../agent/rerun-store.ts';
 import type { ExecutionLog } from '../agent/run-record.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { appendAuditEvents } from './audit-store.ts';
 import type { Connection, Database } from './database.ts';
+import { rowsOf } from './rows-of.ts';
 import { runFactsFromRow, storedInvocationFromRow } from './run-rows.ts';
 import { confirmations } from './schema/confirmations.ts';
 import { invocations, runEvents, runs } from './schema/runs.ts';
@@ -29,6 +30,26 @@ export function createRerunStore(database: Database): RerunStore {
         .limit(limit);
       return rows.map(({ id }) => id as ConfirmationId);
     },
+    unwanted: (limit) =>
+      rowsOf<RerunRequest>(
+        connection,
+        sql`
+        select rerun.id, rerun.run_id as run, rerun.agent from confirmations as rerun
+        join ${runs} on ${runs.id} = rerun.run_id and ${runs.status} = 'cancelled'
+        where rerun.supersedes is not null and rerun.run_id is not null
+          and (rerun.status = 'pending' or rerun.execution_status = 'unclaimed')
+        limit ${limit}`,
+      ),
+    answered: (limit) =>
+      rowsOf<RerunRequest>(
+        connection,
+        sql`
+        select rerun.id, rerun.run_id as run, rerun.agent from confirmations as rerun
+        join ${invocations} on ${invocations.id} = rerun.invocation_id and ${invocations.status} = 'succeeded'
+        where rerun.supersedes is not null and rerun.run_id is not null
+          and rerun.execution_status in ('claimed', 'unknown') and rerun.superseded_by is null
+        limit ${limit}`,
+      ),
     async find(id) {
       const [row] = await connection
         .select({ run: runs, invocation: invocations })

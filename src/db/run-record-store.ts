@@ -1,4 +1,4 @@
-import { and, asc, eq, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { ChatMessage } from '../agent/chat-message.ts';
 import type { PlanNode } from '../agent/plan.ts';
 import { runFinishedEvent } from '../agent/run-audit.ts';
@@ -13,10 +13,11 @@ import {
 } from '../agent/run-record.ts';
 import type { RunLease } from '../agent/run-store.ts';
 import type { RunWait } from '../agent/run-waits.ts';
-import type { ConfirmationId, InvocationId, RunId } from '../ids.ts';
-import type { JsonObject } from '../json.ts';
-import { appendAuditEvents } from './audit-store.ts';
+import type { AgentId, ConfirmationId, InvocationId, RunId } from '../ids.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { CoalescedNotices } from './coalesced-notices.ts';
 import type { Connection, Database } from './database.ts';
+import { preparedPerConnection } from './prepared-per-connection.ts';
 import { rowsOf } from './rows-of.ts';
 import { areWaitedFor } from './run-parking.ts';
 import { runFactsFromRow, storedInvocationFromRow } from './run-rows.ts';
@@ -27,38 +28,40 @@ import { storableJson, storableText } from './storable-json.ts';
 /** The fenced writes of one worker, each in one transaction under its token. There is one of these a lease. */
 export class RunRecordStore implements RunRecord {
   readonly run: RunId;
+  readonly #agent: AgentId;
   readonly #fencingToken: number;
   readonly #database: Database;
+  readonly #notices: CoalescedNotices;
   #last: Promise<void> = Promise.resolve();
 
-  constructor(database: Database, lease: RunLease) {
+  constructor(database: Database, lease: RunLease, notices: CoalescedNotices) {
     this.#database = database;
+    this.#notices = notices;
     this.run = lease.run;
+    this.#agent = lease.agent;
     this.#fencingToken = lease.fencingToken;
   }
 
   async load(): Promise<RunProgress> {
-    const { connection } = this.#database;
-    const [row] = await connection.select().from(runs).where(this.#held());
-    if (!row) throw new LeaseLost(this.run);
-    const messages = await connection
-      .select({ message: runMessages.message })
-      .from(runMessages)
-      .where(eq(runMessages.runId, this.run))
-      .orderBy(asc(runMessages.seq));
-    const calls = await connection.select().from(invocations).where(eq(invocations.runId, this.run));
+    const { prepared } = this.#database;
+    const [found] = await runWithMessages(prepared).execute({ run: this.run, token: this.#fencingToken });
+    if (!found) throw new LeaseLost(this.run);
+    const calls = await callsOfRun(prepared).execute({ run: this.run });
     return {
-      facts: runFactsFromRow(row),
-      messages: messages.map(({ message }) => message),
+      facts: runFactsFromRow(found.row),
+      messages: found.messages,
       invocations: calls.map(storedInvocationFromRow),
-      cancelRequested: row.cancelRequestedAt !== null,
+      cancelRequested: found.row.cancelRequestedAt !== null,
     };
   }
 
   async appendMessages(messages: readonly ChatMessage[]): Promise<void> {
     const rows = messages.map((message, index) => ({ place: index + 1, message: storableJson(message) }));
+    const said = messages.flatMap((message) =>
+      message.role === 'assistant' && message.content !== null ? [message.content] : [],
+    );
     await this.#write({
-      events: [],
+      events: said.map((text) => ({ kind: 'model.delta', data: { text } })),
       insert: sql`
         insert into ${runMessages} (run_id, seq, message)
         select ${this.run}::uuid, last.seq + added.place, added.message
@@ -66,10 +69,6 @@ export class RunRecordStore implements RunRecord {
           (select coalesce(max(seq), 0) as seq from ${runMessages} where run_id = ${this.run}) as last,
           jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as added (place integer, message jsonb)`,
     });
-  }
-
-  async modelDelta(text: string): Promise<void> {
-    await this.#write({ events: [{ kind: 'model.delta', data: { text } }] });
   }
 
   async planned(plan: readonly PlanNode[]): Promise<void> {
@@ -175,10 +174,13 @@ export class RunRecordStore implements RunRecord {
   }
 
   async executed({ id, status, result, error }: Parameters<InvocationLog['executed']>[0]): Promise<void> {
-    const text = result === null ? null : JSON.stringify(storableJson(result));
     await this.#write({
       events: [],
-      change: { id, status, set: sql`phase = 'executed', result = ${text}, ${errorSet(error)}` },
+      change: {
+        id,
+        status,
+        set: sql`phase = 'executed', result = ${resultText(result)}, ${errorSet(error)}`,
+      },
     });
   }
 
@@ -191,25 +193,19 @@ export class RunRecordStore implements RunRecord {
       code: error?.code ?? null,
       ...(sideEffects.length > 0 && { sideEffects: sideEffects.map((effect) => ({ ...effect })) }),
     };
-    const write: RunWrite = {
+    await this.#write({
       events: [{ kind: 'tool.finished', data }],
       change: {
         id,
         status,
         set: sql`phase = 'settled', confirmation_id = ${confirmation}, view = ${storableText(input.view)},
+          ${input.result === undefined ? sql`` : sql`result = ${resultText(input.result)},`}
           side_effects = ${jsonb(sideEffects)}, finished_at = clock_timestamp(), ${errorSet(error)}`,
         // Once: a writer that did not hear of its commit tries again.
         unless: sql`${invocations.phase} = 'settled'`,
       },
-    };
-    await this.#inTurn(() =>
-      this.#database.transaction(async (transaction) => {
-        const { changed } = await this.#writeOn(transaction, write);
-        if (changed) await appendAuditEvents(transaction, [input.event]);
-      }),
-    );
-    this.#notify('run');
-    this.#notify('audit');
+      audit: input.event,
+    });
   }
 
   async settleUnknown({ id, status, error }: Parameters<RunRecord['settleUnknown']>[0]): Promise<void> {
@@ -242,28 +238,11 @@ export class RunRecordStore implements RunRecord {
       kind: 'run.finished' as const,
       data: { status, output: text, error: error && { ...error } },
     };
-    const parent = await this.#inTurn(() =>
-      this.#database.transaction(async (transaction) => {
-        await this.#writeOn(transaction, { events: [finished] });
-        const [row] = await transaction
-          .update(runs)
-          .set({
-            status,
-            output: text,
-            errorCode: error?.code ?? null,
-            errorMessage: error === null ? null : storableText(error.message),
-            finishedAt: sql`clock_timestamp()`,
-            leaseOwner: null,
-          })
-          .where(eq(runs.id, this.run))
-          .returning({ agent: runs.agent, parent: runs.parentRun });
-        if (!row) throw new LeaseLost(this.run);
-        await appendAuditEvents(transaction, [runFinishedEvent(this.run, row.agent, end)]);
-        return row.parent;
-      }),
-    );
-    this.#notify('run');
-    this.#notify('audit');
+    const { parent } = await this.#write({
+      events: [finished],
+      end,
+      audit: runFinishedEvent(this.run, this.#agent, end),
+    });
     return parent;
   }
 
@@ -336,15 +315,12 @@ export class RunRecordStore implements RunRecord {
   }
 
   async #write(write: RunWrite): Promise<WrittenToRun> {
-    const written = await this.#inTurn(() => this.#writeOn(this.#database.prepared, write));
-    this.#notify('run');
-    return written;
-  }
-
-  async #writeOn(connection: Connection, write: RunWrite): Promise<WrittenToRun> {
-    const lease = { run: this.run, fencingToken: this.#fencingToken };
-    const written = await writeToRun(connection, lease, write);
+    const lease = { run: this.run, agent: this.#agent, fencingToken: this.#fencingToken };
+    const written = await this.#inTurn(() => writeToRun(this.#database.prepared, lease, write));
     if (written === null) throw new LeaseLost(this.run);
+    // It is committed: a wake-up that is lost, or comes a moment later, only delays whoever watches.
+    this.#notices.announce('run', this.run);
+    if (write.audit !== undefined) this.#notices.announce('audit', this.run);
     return written;
   }
 
@@ -357,14 +333,33 @@ export class RunRecordStore implements RunRecord {
     );
     return written;
   }
-
-  /** It is committed: a wake-up that is lost, or comes a moment later, only delays whoever watches. */
-  #notify(topic: 'run' | 'audit'): void {
-    void this.#database.notifier.notify(topic, this.run).catch(() => {});
-  }
 }
 
+const runWithMessages = preparedPerConnection((connection) =>
+  connection
+    .select({
+      row: getTableColumns(runs),
+      messages: sql<readonly ChatMessage[]>`coalesce(
+        (select jsonb_agg(${runMessages.message} order by ${runMessages.seq})
+         from ${runMessages} where ${runMessages.runId} = ${runs.id}), '[]')`,
+    })
+    .from(runs)
+    .where(and(eq(runs.id, sql.placeholder('run')), eq(runs.fencingToken, sql.placeholder('token'))))
+    .prepare('run_with_messages'),
+);
+
+const callsOfRun = preparedPerConnection((connection) =>
+  connection
+    .select()
+    .from(invocations)
+    .where(eq(invocations.runId, sql.placeholder('run')))
+    .prepare('calls_of_run'),
+);
+
 const jsonb = (value: unknown): SQL => sql`${JSON.stringify(storableJson(value))}::text::jsonb`;
+
+const resultText = (result: JsonValue): string | null =>
+  result === null ? null : JSON.stringify(storableJson(result));
 
 const errorSet = (error: { readonly code: string; readonly message: string } | null): SQL =>
   sql`error_code = ${error?.code ?? null}, error_message = ${error === null ? null : storableText(error.message)}`;

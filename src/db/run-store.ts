@@ -3,6 +3,7 @@ import { runStartedEvent } from '../agent/run-audit.ts';
 import { MOST_DELEGATES, type RunFacts, type RunStore } from '../agent/run-store.ts';
 import type { RunId } from '../ids.ts';
 import { appendAuditEvents } from './audit-store.ts';
+import { CoalescedNotices } from './coalesced-notices.ts';
 import type { Connection, Database } from './database.ts';
 import { RunRecordStore } from './run-record-store.ts';
 import { runFromRow } from './run-rows.ts';
@@ -16,6 +17,7 @@ const BEGUN_WITHIN = sql`interval '30 seconds'`;
 /** Runs on PostgreSQL and on the embedded database; leases by the database's clock. */
 export function createRunStore(database: Database): RunStore {
   const { connection } = database;
+  const notices = new CoalescedNotices(database.notifier);
   // It is committed: a lost wake-up only delays whoever watches the run, until the next poll.
   const notifyChanged = (id: RunId) => database.notifier.notify('run', id).catch(() => {});
   return {
@@ -46,7 +48,7 @@ export function createRunStore(database: Database): RunStore {
       if (outcome !== 'created') return { kind: outcome };
       await notifyChanged(facts.id);
       await database.notifier.notify('audit', facts.id).catch(() => {});
-      return { kind: 'created', lease: { run: facts.id, fencingToken: 1 } };
+      return { kind: 'created', lease: { run: facts.id, agent: facts.agent, fencingToken: 1 } };
     },
 
     async find(id) {
@@ -154,7 +156,14 @@ export function createRunStore(database: Database): RunStore {
         const candidates = await transaction
           .select({ id: runs.id })
           .from(runs)
-          .where(and(isNull(runs.finishedAt), isNull(runs.parkedAt), or(abandoned, unknownToOwner)))
+          .where(
+            and(
+              isNull(runs.finishedAt),
+              isNull(runs.parkedAt),
+              isNull(runs.wokenAt),
+              or(abandoned, unknownToOwner),
+            ),
+          )
           .orderBy(asc(runs.createdAt))
           .limit(limit)
           .for('update', { skipLocked: true });
@@ -164,7 +173,7 @@ export function createRunStore(database: Database): RunStore {
           .update(runs)
           .set(takenBy(owner))
           .where(inArray(runs.id, ids))
-          .returning({ run: runs.id, fencingToken: runs.fencingToken });
+          .returning({ run: runs.id, agent: runs.agent, fencingToken: runs.fencingToken });
         return taken;
       }),
 
@@ -180,7 +189,7 @@ export function createRunStore(database: Database): RunStore {
         .update(runs)
         .set(takenBy(owner))
         .where(sql`${runs.id} = any(array(${woken}))`)
-        .returning({ run: runs.id, fencingToken: runs.fencingToken });
+        .returning({ run: runs.id, agent: runs.agent, fencingToken: runs.fencingToken });
     },
 
     async endOtherLeases(owner) {
@@ -191,7 +200,7 @@ export function createRunStore(database: Database): RunStore {
       await connection.delete(runWorkers).where(eq(runWorkers.owner, owner));
     },
 
-    record: (lease) => new RunRecordStore(database, lease),
+    record: (lease) => new RunRecordStore(database, lease, notices),
   };
 }
 

@@ -1,13 +1,16 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { PlanNode } from '../agent/plan.ts';
 import type { InvocationStatus, RunEvent } from '../agent/run.ts';
+import type { RunEnd } from '../agent/run-record.ts';
 import type { RunLease } from '../agent/run-store.ts';
-import type { InvocationId } from '../ids.ts';
+import type { NewAuditEvent } from '../audit/audit-event.ts';
+import type { InvocationId, RunId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
+import { auditAppend } from './audit-append.ts';
 import type { Connection } from './database.ts';
 import { rowsOf } from './rows-of.ts';
 import { invocations, runEvents, runs } from './schema/runs.ts';
-import { storableJson } from './storable-json.ts';
+import { storableJson, storableText } from './storable-json.ts';
 
 export type NewRunEvent = Pick<RunEvent, 'kind'> & { readonly data: JsonObject };
 
@@ -20,6 +23,10 @@ export interface RunWrite {
   readonly holding?: boolean;
   /** The plan that a run without one has been given. */
   readonly plan?: readonly PlanNode[];
+  /** The end of the run: its last write. */
+  readonly end?: RunEnd;
+  /** What goes on the audit log with it, or nothing is written. */
+  readonly audit?: NewAuditEvent;
   /** A question about the rows as they were before, answered along with it. */
   readonly asks?: SQL;
 }
@@ -28,6 +35,8 @@ export interface WrittenToRun {
   /** Whether the change was made; see `unless`. */
   readonly changed: boolean;
   readonly answer: boolean;
+  /** The run that called this one. */
+  readonly parent: RunId | null;
 }
 
 export interface InvocationChange {
@@ -51,7 +60,7 @@ export interface InvocationChange {
 export async function writeToRun(
   connection: Connection,
   lease: RunLease,
-  { events, insert, change, holding, plan, asks }: RunWrite,
+  { events, insert, change, holding, plan, end, audit, asks }: RunWrite,
 ): Promise<WrittenToRun | null> {
   const rows = events.map(({ kind, data }, index) => ({ place: index + 1, kind, data: storableJson(data) }));
   const target =
@@ -59,6 +68,7 @@ export async function writeToRun(
       ? sql`select true as found`
       : sql`select true as found from ${invocations}
             where ${invocations.id} = ${change.id} ${change.unless === undefined ? sql`` : sql`and not (${change.unless})`}`;
+  const append = audit === undefined ? null : auditAppend(audit);
   const [held] = await rowsOf<WrittenToRun>(
     connection,
     sql`
@@ -68,9 +78,11 @@ export async function writeToRun(
         event_seq = event_seq + ${events.length}::integer * (select count(*) from target)::integer,
         ${holding === undefined ? sql`` : sql`holding = ${holding},`}
         ${plan === undefined ? sql`` : sql`plan = ${JSON.stringify(storableJson(plan))}::text::jsonb,`}
-        status = ${statusAfter(lease, change, holding)}
+        ${end === undefined ? sql`` : endSet(end)}
+        status = ${end === undefined ? statusAfter(lease, change, holding) : sql`${end.status}`}
       where ${runs.id} = ${lease.run} and ${runs.fencingToken} = ${lease.fencingToken} and ${runs.finishedAt} is null
-      returning event_seq
+        ${append === null ? sql`` : sql`and ${append.chainExists}`}
+      returning event_seq, parent_run
     ),
     changed as (${
       change === undefined
@@ -83,10 +95,17 @@ export async function writeToRun(
       select ${lease.run}::uuid, held.event_seq - ${events.length}::integer + event.place, event.kind, event.data, clock_timestamp()
       from held, target, jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as event (place integer, kind text, data jsonb)
     )
-    select (select found from target) is true as changed, ${asks ?? sql`false`} as answer from held`,
+    ${append === null ? sql`` : sql`, ${append.parts(sql`exists (select from held) and exists (select from target)`)}`}
+    select (select found from target) is true as changed, ${asks ?? sql`false`} as answer, parent_run as parent
+    from held`,
   );
   return held ?? null;
 }
+
+const endSet = ({ output, error }: RunEnd): SQL => sql`
+  output = ${output === null ? null : storableText(output)},
+  error_code = ${error?.code ?? null}, error_message = ${error === null ? null : storableText(error.message)},
+  finished_at = clock_timestamp(), lease_owner = null,`;
 
 function statusAfter(
   { run }: RunLease,

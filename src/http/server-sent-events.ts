@@ -5,6 +5,8 @@ import { runEventJson } from './run-json.ts';
 /** Proxies close connections on which nothing moves; a comment this often keeps them open. */
 const HEARTBEAT_MS = 15_000;
 const HEARTBEAT = ': still here\n\n';
+/** Headers leave with the first byte: without one, a client would not know for a while that it is heard. */
+const GREETING = ': listening\n\n';
 
 /**
  * The text of an event stream (WHATWG HTML, section 9.2). The id of an event is its number within the run, so that
@@ -14,12 +16,16 @@ export async function* serverSentEvents({
   events,
   clock,
   signal,
+  greet,
 }: {
   readonly events: AsyncGenerator<RunEvent, void, undefined>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Whether the first event may be long in coming. */
+  readonly greet: boolean;
 }): AsyncGenerator<string, void, undefined> {
   try {
+    if (greet) yield GREETING;
     let next = events.next();
     for (;;) {
       const winner = await orHeartbeat(next, clock, signal);

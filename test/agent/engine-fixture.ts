@@ -99,6 +99,7 @@ export async function startEngine(input: {
   const confirmations = createConfirmationService({
     ...asking,
     waiter,
+    clock: systemClock,
     refusals: createRefusalStore(database),
     freezes: new FreezeStore(database),
     deliveriesOf: async () => new Map(),

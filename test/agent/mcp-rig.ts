@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { McpConnector } from '../../src/agent/mcp-connector.ts';
+import type { McpListingStore } from '../../src/agent/mcp-listing-store.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import type { Config, McpConnectorConfig, McpToolRule } from '../../src/config/config.ts';
 
@@ -41,6 +42,12 @@ export class McpFolder {
 
   starts(): { pid: number; env: Record<string, string> }[] {
     return this.#lines('started.jsonl');
+  }
+
+  /** From its next start on, the program ends at once, or no longer does. */
+  down(down: boolean): void {
+    if (down) writeFileSync(join(this.path, 'down'), '');
+    else rmSync(join(this.path, 'down'), { force: true });
   }
 
   remove(): void {
@@ -91,7 +98,12 @@ export interface LogLine {
 
 export function startConnector(
   connector: McpConnectorConfig,
-  options: { readonly policies?: Config['policies']; readonly clock?: Clock } = {},
+  options: {
+    readonly policies?: Config['policies'];
+    readonly clock?: Clock;
+    /** Kept beyond this process; nothing is, unless given. */
+    readonly listings?: McpListingStore;
+  } = {},
 ): { readonly connector: McpConnector; readonly log: LogLine[] } {
   const log: LogLine[] = [];
   const note = (level: string) => (fields: object, message: string) =>
@@ -100,7 +112,8 @@ export function startConnector(
     clock: options.clock ?? hastyClock,
     logger: { info: note('info'), warn: note('warn'), error: note('error') },
     config: { policies: options.policies ?? [], agents: [] },
+    listings: options.listings ?? { last: async () => null, keep: async () => {} },
   });
-  started.start();
+  void started.start();
   return { connector: started, log };
 }

@@ -1,6 +1,6 @@
 // A server of tools as a child process, by the SDK's own classes: `node mcp-stdio-server.mjs <folder> [mode]`. What it
 // lists stands in the folder's tools.json, read anew for each listing; what it was asked to do it writes to calls.jsonl.
-import { appendFileSync, readFileSync, watch } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, watch } from 'node:fs';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -12,7 +12,7 @@ if (mode === 'stubborn') {
   process.on('SIGTERM', () => {});
   setInterval(() => {}, 1_000);
 }
-if (mode === 'crash') process.exit(3);
+if (mode === 'crash' || existsSync(`${folder}/down`)) process.exit(3);
 if (mode === 'silent') {
   setInterval(() => {}, 1_000);
 } else if (mode === 'flood') {

@@ -334,6 +334,8 @@ describe('a run whose process is gone', () => {
       depth: 0,
     });
 
+    const said = (content: string) => [{ role: 'assistant' as const, content, toolCalls: [], tokens: 0 }];
+
     async function created(runs: RunStore, id: RunId, owner: string): Promise<RunLease> {
       const creation = await runs.create(facts(id), owner);
       if (creation.kind !== 'created') throw new Error('the run is not new');
@@ -344,13 +346,13 @@ describe('a run whose process is gone', () => {
       const id = newRunId();
       const lease = await created(store(), id, 'one');
       const stale = store().record(lease);
-      await stale.modelDelta('mine');
+      await stale.appendMessages(said('mine'));
       const [taken, ...others] = (await store().takeOver({ owner: 'two', limit: 100, working: [] })).filter(
         ({ run }) => run === id,
       );
       expect(others).toEqual([]);
       expect(taken?.fencingToken).toBe(2);
-      await expect(stale.modelDelta('mine too')).rejects.toThrow(LeaseLost);
+      await expect(stale.appendMessages(said('mine too'))).rejects.toThrow(LeaseLost);
       await expect(stale.finish({ status: 'failed', output: null, error: null })).rejects.toThrow(LeaseLost);
       if (taken) await store().record(taken).finish({ status: 'cancelled', output: null, error: null });
       expect((await store().eventsAfter(id, 0, 10)).map(({ kind }) => kind)).toEqual([
@@ -384,7 +386,7 @@ describe('a run whose process is gone', () => {
       });
       const id = newRunId();
       const lease = await created(deaf, id, 'one');
-      await deaf.record(lease).modelDelta('mine');
+      await deaf.record(lease).appendMessages(said('mine'));
       expect(await deaf.requestCancel(id)).toBe(true);
       await deaf.record(lease).finish({ status: 'cancelled', output: null, error: null });
     });

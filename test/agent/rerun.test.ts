@@ -9,6 +9,7 @@ import {
   type CaseRig,
   EXECUTORS,
   PAYMENT,
+  pay,
   script,
   startRig,
   vote,
@@ -267,5 +268,24 @@ describe('a call whose outcome nobody knows', () => {
     expect(await rig.engine.finished(id)).toMatchObject({ status: 'cancelled' });
     await until(async () => (await get(second.id)).status === 'cancelled');
     expect(rig.payments.callsTo('/flaky').length).toBe(1);
+  });
+
+  it('a run that is cancelled while it goes on without knowing closes the question, and with it its cards', async () => {
+    const { id } = await rig.engine.start({ agent: BUYER, input: script([AGAIN, pay()]) });
+    const [first] = await rig.engine.asked(id, 2);
+    if (!first) throw new Error('nobody was asked');
+    await rig.engine.decide(first.id, 'approve');
+    await ended(first.id, 'unknown');
+    await endOldAttempt(rig.database, first.id);
+    const second = await askedAgain(first.id);
+    await rig.engine.engine.runs.cancel(id);
+    await until(async () => (await get(second.id)).status === 'cancelled');
+    expect(await get(first.id)).toMatchObject({ supersededBy: null, execution: { status: 'unknown' } });
+    expect(await get(second.id)).toMatchObject({ version: second.version + 1 });
+    const recorded = await rig.engine.recorded(id);
+    expect(recorded.filter(({ confirmation }) => confirmation === second.id).at(-1)).toMatchObject({
+      kind: 'confirmation.decided',
+      data: { status: 'cancelled', reason: 'the run was cancelled' },
+    });
   });
 });

@@ -113,6 +113,7 @@ export const sampleConfig = (input: {
   timeZone: 'UTC',
   trustProxy: [],
   parkAfterMs: 120_000,
+  resumeAtOnce: 50,
   apiKeys: [],
   people: [person('li.wei', '李伟'), person('zhao.min', '赵敏')],
   channels: [],

@@ -213,4 +213,20 @@ describe('what is no consent', () => {
       { actor: { id: 'li.wei' }, data: { code: 'already_decided', channel: 'pay-slack' } },
     ]);
   });
+
+  it('052: a chat that breaks every change of a card off harms neither the decision nor the next request', async () => {
+    const { id, ts, messageId } = await shown();
+    const broken = Array.from({ length: 3 }, () => ({ kind: 'cut', carriedOut: false }) as const);
+    platforms.feishu.faults.next('patch', ...broken);
+    await approveIn(ts, 'U0LIWEI');
+    expect((await read(service.url, id)).status).toBe('approved');
+    const other = await shown();
+    await approveIn(other.ts, 'U0LIWEI');
+    expect((await read(service.url, other.id)).status).toBe('approved');
+    const cardIsOpen = () =>
+      JSON.stringify(
+        platforms.feishu.messages().find((message) => message.messageId === messageId)?.card,
+      ).includes('"callback"');
+    await until(() => !cardIsOpen(), { what: 'the card shows the decision', deadlineMs: 20_000 });
+  });
 });

@@ -69,6 +69,58 @@ describe('a plan', () => {
     await rig.engine.engine.runs.cancel(id);
   });
 
+  it('142: the same call in four nodes, two by two, is four calls with identities of their own, through either process', async () => {
+    const { id } = await start([
+      gated('outer1.inner1', '7.00'),
+      gated('outer1.inner2', '7.00'),
+      gated('outer2.inner1', '7.00', { dependsOn: ['outer1.inner1', 'outer1.inner2'] }),
+      gated('outer2.inner2', '7.00', { dependsOn: ['outer1.inner1', 'outer1.inner2'] }),
+    ]);
+    const nodes: (string | null)[] = [];
+    const requests = new Set<string>();
+    for (const engine of [rig.engine, await rig.another()]) {
+      const asked = await engine.asked(id, 2);
+      const { invocations = [] } = (await engine.engine.runs.get(id)) ?? {};
+      for (const request of asked) {
+        requests.add(request.id);
+        nodes.push(invocations.find((call) => call.id === request.invocationId)?.node ?? null);
+      }
+      // Decided by one process while another works on the run: as good as its own.
+      for (const request of asked) await engine.decide(request.id, 'approve');
+    }
+    const run = await rig.engine.finished(id);
+    expect(run.status).toBe('succeeded');
+    expect(nodes).toEqual(['outer1.inner1', 'outer1.inner2', 'outer2.inner1', 'outer2.inner2']);
+    expect(requests.size).toBe(4);
+    expect(new Set(run.invocations.map((call) => call.id)).size).toBe(4);
+    const keys = rig.payments.callsTo('/payments').map(({ headers }) => headers['idempotency-key']);
+    expect(keys.toSorted()).toEqual(run.invocations.map((call) => call.id).toSorted());
+  });
+
+  it('140: no plan leads back to an earlier node, and what a rejection asks to change is another call with a request of its own', async () => {
+    await expect(
+      start([
+        gated('make', '1.00', { dependsOn: ['review'] }),
+        gated('review', '2.00', { dependsOn: ['make'] }),
+      ]),
+    ).rejects.toMatchObject({ code: 'invalid_plan' });
+    await expect(start([gated('make', '1.00'), gated('make', '2.00')])).rejects.toMatchObject({
+      code: 'invalid_plan',
+    });
+    expect(rig.payments.calls).toEqual([]);
+    // The model, told the reason, is what leads back.
+    const { id } = await rig.engine.start({ agent: BUYER, input: script([pay('9.00')], [pay('8.00')]) });
+    const first = await askedAbout(rig.engine, id, '9.00');
+    await rig.engine.decide(first.id, 'reject', 'change the amount');
+    const second = await askedAbout(rig.engine, id, '8.00');
+    expect(second.id).not.toBe(first.id);
+    const told = rig.model.requests.at(-1)?.messages.findLast(({ role }) => role === 'tool');
+    expect(told?.content).toContain('change the amount');
+    await rig.engine.decide(second.id, 'approve');
+    await rig.engine.finished(id);
+    expect(rig.payments.callsTo('/payments').map(({ body }) => body.amount)).toEqual(['8.00']);
+  });
+
   it('139: an agent as a node waits at the gate, and nothing behind it begins', async () => {
     const part = { ...agentNode('part', 'clerk'), input: script([pay()]) } as PlanNode;
     const { id } = await start([part, toolNode('after', 'oa__log', { said: { $from: 'part' } })]);

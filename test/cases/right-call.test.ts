@@ -74,6 +74,32 @@ describe('a decision reaches the call it was made about', () => {
     60_000,
   );
 
+  it.each(EXECUTORS)(
+    '020, 133: each decision is about the request it names, in any order, and one too many changes none of the others ($executor)',
+    async ({ start }) => {
+      const { id } = await start(rig.engine, [pay('1.00'), pay('2.00'), pay('3.00')]);
+      const [small, middle, large] = await Promise.all(
+        ['1.00', '2.00', '3.00'].map((amount) => askedAbout(rig.engine, id, amount)),
+      );
+      if (!small || !middle || !large) throw new Error('not all were asked about');
+      await rig.engine.decide(middle.id, 'reject');
+      // As somebody works down a list that is sorted by amount, the largest first, and was read a moment ago.
+      const said = await Promise.all([
+        vote(rig.engine, large, 'approve'),
+        vote(rig.engine, middle, 'approve'),
+        vote(rig.engine, small, 'reject'),
+      ]);
+      expect(said.map(({ kind }) => kind)).toEqual(['recorded', 'already-decided', 'recorded']);
+      const run = await rig.engine.finished(id);
+      expect(run.invocations.map(({ args, status }) => [args.amount, status])).toEqual([
+        ['1.00', 'blocked'],
+        ['2.00', 'blocked'],
+        ['3.00', 'succeeded'],
+      ]);
+      expect(amountsPaid()).toEqual(['3.00']);
+    },
+  );
+
   it.each(SEQUENCES)(
     '022: an old card of a rejected request changes nothing about the new one ($executor)',
     async ({ start }) => {

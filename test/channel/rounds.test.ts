@@ -59,6 +59,23 @@ describe('rounds of work', () => {
     expect(begun).toEqual([0, 80]);
   });
 
+  it('do not rest where somebody knows that there is more', async () => {
+    const { clock, rounds, begun, end } = rig();
+    rounds.call();
+    rounds.callNow();
+    expect(begun).toEqual([0]);
+    await end();
+    expect(begun).toEqual([0, 0]);
+    await end();
+    rounds.call();
+    clock.advance(1);
+    rounds.callNow();
+    expect(begun).toEqual([0, 0, 1]);
+    await end();
+    clock.advance(1_000);
+    expect(begun).toEqual([0, 0, 1]);
+  });
+
   it('end with the one in work', async () => {
     const { clock, rounds, begun, end } = rig();
     rounds.call();

@@ -1,6 +1,6 @@
 /**
  * Beside the outside agent, one that works by plan and pays through a connector on loopback: `oa__pay` pays, `oa__hang`
- * takes the payment and never answers.
+ * takes the payment and never answers, `oa__again` breaks off at first and may run again.
  */
 export const payerConfig = (toolsUrl: string): string => `
 agents:
@@ -13,5 +13,6 @@ connectors:
     tools:
       - { name: pay, description: Pays., path: /payments, requiresConfirmation: true, timeout: 2s }
       - { name: hang, description: Pays and never answers., path: /hang, requiresConfirmation: true, timeout: 2s }
+      - { name: again, description: Pays and answers the second time., path: /flaky, requiresConfirmation: true, idempotent: true, timeout: 2s }
 defaultPolicy: { approvers: ["group:finance"], reason: on-reject, channels: [pay-slack, pay-feishu] }
 `;

@@ -112,7 +112,7 @@ export class Victim {
   }
 
   /** Starts a plan of one call and gives the run's id, and the request it waits for. */
-  async startRun(tool: 'oa__pay' | 'oa__hang', args: object): Promise<string> {
+  async startRun(tool: 'oa__pay' | 'oa__hang' | 'oa__again', args: object): Promise<string> {
     const plan = { nodes: [{ id: 'pay', tool, args }] };
     const started = await call<{ id: string; run?: { id: string } }>(this.service.url, 'POST', '/v1/runs', {
       key: KEYS.admin,

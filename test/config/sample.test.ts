@@ -99,6 +99,7 @@ describe('the sample configuration', () => {
       timeZone: 'Asia/Shanghai',
       trustProxy: [],
       parkAfterMs: 120_000,
+      resumeAtOnce: 50,
       externalTools: ['bank__*'],
       models: { main: { baseUrl: 'http://127.0.0.1:9/v1', model: 'a-model' } },
     });

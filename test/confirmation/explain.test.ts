@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { ConfirmationRequest } from '../../src/confirmation/confirmation-request.ts';
 import { createConfirmationService } from '../../src/confirmation/create-confirmation-service.ts';
@@ -106,6 +107,7 @@ describe.each(DATABASES)('explain, on $name', ({ open }) => {
   const serviceOf = (under: Config) =>
     createConfirmationService({
       ledger: core.ledger,
+      clock: systemClock,
       people: createRoster(under.people),
       toolFacts: TOOL_FACTS,
       configRevision: under.revision,

@@ -76,6 +76,7 @@ export const CONFIG: Config = {
   timeZone: 'Asia/Shanghai',
   trustProxy: [],
   parkAfterMs: 120_000,
+  resumeAtOnce: 50,
   apiKeys: API_KEYS,
   people: PEOPLE,
   channels: [],

@@ -158,6 +158,7 @@ export function startCore(database: Database): Core {
     service: createConfirmationService({
       ...asking,
       waiter,
+      clock: systemClock,
       refusals: createRefusalStore(database),
       freezes: new FreezeStore(database),
       deliveriesOf: async () => new Map(),

@@ -54,7 +54,12 @@ export function runEventsRoute(
         finishedAt === null ? { kind: 'items' as const, items: itemsOf(source) } : await startStream(source);
       // 204 tells an EventSource to stop asking.
       if (started.kind === 'empty') return reply.code(204).send(null);
-      const events = serverSentEvents({ events: started.items, clock: ports.clock, signal });
+      const events = serverSentEvents({
+        events: started.items,
+        clock: ports.clock,
+        signal,
+        greet: finishedAt === null,
+      });
       reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no').type('text/event-stream');
       return reply.send(Readable.from(events) as never);
     },

@@ -8,6 +8,7 @@ import { freezeAgainstClaim } from './freeze-against-claim.ts';
 import { hostileArguments } from './hostile-arguments.ts';
 import { hostileContent } from './hostile-content.ts';
 import { killedDatabase } from './killed-database.ts';
+import { killedRerun } from './killed-rerun.ts';
 import { killedService } from './killed-service.ts';
 import { lateLock } from './late-lock.ts';
 import { lostSignals } from './lost-signals.ts';
@@ -41,6 +42,7 @@ export const CHAOS_ROWS: readonly ChaosRow[] = [
   hostileArguments,
   hostileContent,
   killedService,
+  killedRerun,
   killedDatabase,
   restartedDatabase,
   lostSignals,

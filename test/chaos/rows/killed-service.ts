@@ -21,6 +21,8 @@ interface Kill {
 
 /** Where each of them holds a connection of the service, which has ten; and where none does. */
 const SEVERAL = 5;
+/** As many transactions of decisions as a process has on their way at once. */
+const DECISIONS = 2;
 const MANY = 10;
 
 const KILLS: readonly Kill[] = [
@@ -66,18 +68,18 @@ const KILLS: readonly Kill[] = [
   },
   {
     name: 'verified, before the transaction',
-    together: SEVERAL,
+    together: DECISIONS,
     kill: (victim, count) =>
       killWhileDeciding(victim, count, (id) => ({ says: ['"confirmations"', 'for update', id] }), 'pending'),
   },
   {
     name: 'inside the transaction',
-    together: SEVERAL,
+    together: DECISIONS,
     kill: (victim, count) => killWhileDeciding(victim, count, (id) => voteOn(id, 'commit'), 'pending'),
   },
   {
     name: 'committed, not answered',
-    together: SEVERAL,
+    together: DECISIONS,
     kill: (victim, count) =>
       killWhileDeciding(victim, count, (id) => voteOn(id, 'commit answered'), 'approved'),
   },
@@ -139,7 +141,7 @@ const KILLS: readonly Kill[] = [
     together: MANY,
     async kill(victim, count) {
       const asked = await Promise.all(several(count, () => ask(victim.service.url, 'bank__short')));
-      await victim.killAt({ says: ['update "confirmations"', 'expired'], heldAt: 'commit' }, async () => {});
+      await victim.killAt({ says: ['update confirmations', 'expired'], heldAt: 'commit' }, async () => {});
       return asked.map(({ id }) => async (last) => {
         const expired = async () => (await read(last.service.url, id)).status === 'expired';
         await until(() => seldom(expired), { deadlineMs: 40_000, what: 'expired' });

@@ -11,7 +11,7 @@ const RESTART_EVERY_MS = 5_000;
 export const restartedDatabase: ChaosRow = {
   id: 'F14',
   title: 'PostgreSQL restarted again and again while calls are asked about, decided, resumed and claimed',
-  volume: { usual: 120, full: 5_000 },
+  volume: { usual: 80, full: 5_000 },
   async run({ rounds }) {
     const durable = await startDurableService();
     try {

@@ -1,0 +1,193 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RunningService } from '../../src/main.ts';
+import { ModelServer, type Turn } from '../agent/model-server.ts';
+import { ToolServer } from '../agent/tool-server.ts';
+import { newPostgresDatabase } from '../support/databases.ts';
+import { runStatement } from '../support/run-statement.ts';
+import { until } from '../support/until.ts';
+import { call, PAYMENT, read } from './api.ts';
+import { KEYS, type Platforms, startPlatforms, yamlFor } from './platforms.ts';
+import { startServiceInProcess } from './service-in-process.ts';
+
+const PAY = { id: 'p', name: 'oa__pay', arguments: PAYMENT };
+const PLAN = { nodes: [{ id: 'pay', tool: 'oa__pay', args: PAYMENT }] };
+
+interface StreamedEvent {
+  readonly id: number;
+  readonly kind: string;
+}
+
+/** One connection to a run's events: what came over it, until it ended or was cut. */
+interface Stream {
+  readonly events: readonly StreamedEvent[];
+  readonly ended: Promise<void>;
+  cut(): void;
+}
+
+describe('the events of a run over HTTP, over breaks and restarts', () => {
+  const model = new ModelServer();
+  const tools = new ToolServer();
+  let platforms: Platforms;
+  let dataDir: string;
+  let databaseUrl: string;
+  let service: RunningService;
+
+  const begin = async () => {
+    const changes = `
+parkAfter: 1s
+models:
+  buyer: { baseUrl: "${modelUrl}", apiKey: "a-key-of-the-model", model: buyer }
+  planner: { baseUrl: "${modelUrl}", apiKey: "a-key-of-the-model", model: planner }
+agents:
+  - { id: procurement, owner: zhao.min }
+  - { id: buyer, model: buyer, owner: zhao.min, tools: ["oa__*"] }
+  - { id: planner, model: planner, owner: zhao.min, executor: dag, tools: ["oa__*"] }
+connectors:
+  - id: oa
+    kind: http
+    baseUrl: ${toolsUrl}
+    tools:
+      - { name: pay, description: Pays., path: /payments, requiresConfirmation: true }
+defaultPolicy: { approvers: ["group:finance"], channels: [pay-slack] }
+`;
+    service = await startServiceInProcess(yamlFor({ platforms, databaseUrl, dataDir, changes }));
+    platforms.serviceUrl = service.url;
+  };
+  let modelUrl: string;
+  let toolsUrl: string;
+
+  beforeAll(async () => {
+    platforms = await startPlatforms();
+    dataDir = await mkdtemp(join(tmpdir(), 'countersign-data-'));
+    databaseUrl = await newPostgresDatabase();
+    [modelUrl, toolsUrl] = [await model.start(), await tools.start()];
+    await begin();
+  });
+  afterAll(async () => {
+    await service.stop();
+    await Promise.all([platforms.stop(), model.stop(), tools.stop()]);
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  async function follow(run: string, after: number | null): Promise<Stream> {
+    const cutting = new AbortController();
+    const response = await fetch(`${service.url}/v1/runs/${run}/events`, {
+      headers: {
+        authorization: `Bearer ${KEYS.admin}`,
+        ...(after !== null && { 'last-event-id': String(after) }),
+      },
+      signal: cutting.signal,
+    });
+    const events: StreamedEvent[] = [];
+    const read = async () => {
+      if (response.status === 204) return;
+      let text = '';
+      for await (const chunk of (response.body ?? new ReadableStream()).pipeThrough(
+        new TextDecoderStream(),
+      )) {
+        text += chunk;
+        const whole = text.slice(0, text.lastIndexOf('\n\n') + 2);
+        text = text.slice(whole.length);
+        for (const [, id, kind] of whole.matchAll(/^id: (\d+)\nevent: (\S+)\n/gm))
+          events.push({ id: Number(id), kind: kind ?? '' });
+      }
+    };
+    return { events, ended: read().catch(() => {}), cut: () => cutting.abort() };
+  }
+
+  const start = async (agent: string): Promise<string> => {
+    const body = { agent, input: 'Pay Acme.' };
+    const { body: started } = await call<{ run: { id: string } }>(service.url, 'POST', '/v1/runs', {
+      key: KEYS.admin,
+      body,
+    });
+    return started.run.id;
+  };
+
+  const parked = (run: string) =>
+    until(
+      async () => {
+        const rows = await runStatement(
+          databaseUrl,
+          `select id from runs where id = '${run}' and parked_at is not null`,
+        );
+        return rows.length > 0;
+      },
+      { what: 'parked' },
+    );
+
+  async function approveOf(run: string): Promise<void> {
+    const { body } = await call<{ invocations: { confirmation: string }[] }>(
+      service.url,
+      'GET',
+      `/v1/runs/${run}`,
+      { key: KEYS.admin },
+    );
+    const id = body.invocations[0]?.confirmation ?? '';
+    const { argsDigest } = await read(service.url, id);
+    const vote = { verdict: 'approve', argsDigest };
+    await call(service.url, 'POST', `/v1/confirmations/${id}/votes`, { key: KEYS.liWei, body: vote });
+  }
+
+  it.each<[string, string, readonly Turn[], readonly string[]]>([
+    [
+      'that a model works through',
+      'buyer',
+      [{ calls: [PAY] }, { text: 'Paid.' }],
+      [
+        'run.started',
+        'tool.called',
+        'run.waiting',
+        'confirmation.decided',
+        'tool.finished',
+        'model.delta',
+        'run.finished',
+      ],
+    ],
+    [
+      'whose plan a model made',
+      'planner',
+      [{ calls: [{ id: 'p', name: 'propose_plan', arguments: PLAN }] }],
+      ['run.started', 'tool.called', 'run.waiting', 'confirmation.decided', 'tool.finished', 'run.finished'],
+    ],
+  ])(
+    'come once each and in order, of a run %s, parked over a restart of the service',
+    async (_which, agent, turns, kinds) => {
+      model.script(agent, turns);
+      const run = await start(agent);
+      const before = await follow(run, null);
+      await until(() => before.events.at(-1)?.kind === 'run.waiting', { what: 'the wait is told' });
+      await parked(run);
+      // A client whose connection broke asks again, and one that saw nothing since hears only what is new.
+      before.cut();
+      const seen = before.events.at(-1)?.id ?? 0;
+      const again = await follow(run, seen);
+      const fromTheMiddle = await follow(run, 1);
+      await until(() => fromTheMiddle.events.length === seen - 1, { what: 'what was missed' });
+      // The service goes: the streams end, and are no end of the run.
+      await service.stop();
+      await Promise.all([again.ended, fromTheMiddle.ended]);
+      expect(again.events).toEqual([]);
+
+      await begin();
+      const after = await follow(run, seen);
+      await approveOf(run);
+      await after.ended;
+      const all = [...before.events, ...after.events];
+      expect(all.map(({ kind }) => kind)).toEqual(kinds);
+      expect(all.map(({ id }) => id)).toEqual(kinds.map((_, index) => index + 1));
+      // It is over: the whole is there for who asks from the start, and nothing for who has it all.
+      const whole = await follow(run, null);
+      await whole.ended;
+      expect(whole.events).toEqual(all);
+      const nothing = await follow(run, all.length);
+      await nothing.ended;
+      expect(nothing.events).toEqual([]);
+      expect(tools.callsTo('/payments').length).toBeGreaterThan(0);
+    },
+    60_000,
+  );
+});
