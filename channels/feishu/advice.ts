@@ -1,10 +1,16 @@
+import { notReached } from '../../src/channel/diagnosis.ts';
 import type { LocalizedText } from '../../src/locale.ts';
 
 /** What an operator clicks where, by the platform's error code; null for an error that says nothing to them. */
 export function feishuAdvice(error: string): LocalizedText | null {
   const code = /\bFeishu answered (\d+)\b/.exec(error)?.[1] ?? '';
-  return Object.hasOwn(ADVICE, code) ? (ADVICE[code] ?? null) : null;
+  if (Object.hasOwn(ADVICE, code)) return ADVICE[code] ?? null;
+  return NOT_REACHED.test(error) ? REACH : null;
 }
+
+/** As `client.ts`, `connection-endpoint.ts` and the delivery worker word it. */
+const NOT_REACHED = /without a (?:result|token)|call to Feishu (?:failed|was)|does not answer|^timed_out$/;
+const REACH = notReached('domain');
 
 const CREDENTIALS: LocalizedText = {
   'zh-CN': '开发者后台 → 你的应用 → 凭证与基础信息：重新复制 App ID 与 App Secret 到 appId、appSecret。',
@@ -56,4 +62,4 @@ const ADVICE: Readonly<Record<string, LocalizedText>> = {
   '99991672': PERMISSION,
 };
 
-export const FEISHU_ADVICE = { permission: PERMISSION, inGroup: IN_GROUP, bot: BOT } as const;
+export const FEISHU_ADVICE = { permission: PERMISSION, inGroup: IN_GROUP, bot: BOT, reach: REACH } as const;

@@ -40,7 +40,8 @@ export async function* diagnoseFeishu(input: Diagnosing): AsyncIterable<ChannelF
       })
     : failed(verbatim(bot.error), feishuAdvice(bot.error) ?? FEISHU_ADVICE.bot);
   // Everything else would only repeat it.
-  if (bot.kind === 'refused') return;
+  if (bot.kind === 'refused' || (bot.kind !== 'done' && feishuAdvice(bot.error) === FEISHU_ADVICE.reach))
+    return;
   yield checkPermissions(await ask('/open-apis/application/v6/scopes'), input);
   yield checkTenant(await ask('/open-apis/tenant/v2/tenant/query'), settings);
   yield /^oc_[A-Za-z0-9_-]{1,128}$/.test(settings.chat)
@@ -119,15 +120,18 @@ function notTold(what: LocalizedText, result: ApiResult): ChannelFinding {
   );
 }
 
-const connected = ({ ready, detail }: ChannelHealth): ChannelFinding =>
-  ready
-    ? passed(verbatim(detail))
-    : failed(verbatim(detail), {
-        'zh-CN':
-          '开发者后台 → 事件与回调 → 回调配置 → 订阅方式：选择“使用长连接接收回调”，添加“卡片回传交互”，然后发布版本。',
-        'en-US':
-          'Developer console → Events & Callbacks → Callback Configuration: receive callbacks through a persistent connection, add Card action trigger, then publish a version.',
-      });
+function connected({ ready, detail }: ChannelHealth): ChannelFinding {
+  if (ready) return passed({ 'zh-CN': '长连接：飞书允许此应用连接', 'en-US': detail });
+  const { reach } = FEISHU_ADVICE;
+  return failed(verbatim(detail), feishuAdvice(detail) === reach ? reach : LONG_CONNECTION);
+}
+
+const LONG_CONNECTION = {
+  'zh-CN':
+    '开发者后台 → 事件与回调 → 回调配置 → 订阅方式：选择“使用长连接接收回调”，添加“卡片回传交互”，然后发布版本。',
+  'en-US':
+    'Developer console → Events & Callbacks → Callback Configuration: receive callbacks through a persistent connection, add Card action trigger, then publish a version.',
+};
 
 const permissions = z.object({
   scopes: z.array(z.object({ scope_name: z.string(), grant_status: z.number() })),

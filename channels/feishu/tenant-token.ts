@@ -17,6 +17,10 @@ export type TokenRequest = () => Promise<
 
 /** Refreshed this long before it expires, or at half its life where that is shorter. */
 const REFRESH_AHEAD_MS = 5 * 60_000;
+/** After a refresh that failed; a token endpoint that hangs must not hold up each call. */
+const REFRESH_AGAIN_MS = 30_000;
+/** For a call on the way to arrive before the token expires. */
+const EXPIRY_MARGIN_MS = 10_000;
 
 /**
  * The app's token for its tenant. Any number of callers share one request, and a token is replaced before it
@@ -25,7 +29,7 @@ const REFRESH_AHEAD_MS = 5 * 60_000;
 export class TenantToken {
   readonly #request: TokenRequest;
   readonly #clock: Clock;
-  #current: { readonly token: string; readonly useUntil: number } | null = null;
+  #current: { readonly token: string; readonly refreshAt: number; readonly endsAt: number } | null = null;
   #pending: Promise<TokenResult> | null = null;
 
   constructor(input: { readonly request: TokenRequest; readonly clock: Clock }) {
@@ -34,9 +38,9 @@ export class TenantToken {
   }
 
   get(): Promise<TokenResult> {
-    if (this.#current && this.#clock.monotonic() < this.#current.useUntil)
+    if (this.#current && this.#clock.monotonic() < this.#current.refreshAt)
       return Promise.resolve({ kind: 'token', token: this.#current.token });
-    this.#pending ??= this.#fetch().finally(() => {
+    this.#pending ??= this.#refresh().finally(() => {
       this.#pending = null;
     });
     return this.#pending;
@@ -45,6 +49,17 @@ export class TenantToken {
   /** The platform refused `token`: the next `get` asks for a new one, unless somebody has already. */
   drop(token: string): void {
     if (this.#current?.token === token) this.#current = null;
+  }
+
+  /** While no new token can be had, the one that is about to expire still opens the door. */
+  async #refresh(): Promise<TokenResult> {
+    const result = await this.#fetch();
+    if (result.kind === 'token' || result.permanent || this.#current === null) return result;
+    const { token, endsAt } = this.#current;
+    const now = this.#clock.monotonic();
+    if (now >= endsAt) return result;
+    this.#current = { token, endsAt, refreshAt: Math.min(now + REFRESH_AGAIN_MS, endsAt) };
+    return { kind: 'token', token };
   }
 
   async #fetch(): Promise<TokenResult> {
@@ -56,7 +71,12 @@ export class TenantToken {
       return { kind: 'failed', permanent: false, error: 'the token endpoint answered without a token' };
     const { tenant_access_token: token, expire } = answer.data;
     const lifeMs = Math.max(0, expire * 1000);
-    this.#current = { token, useUntil: askedAt + lifeMs - Math.min(REFRESH_AHEAD_MS, lifeMs / 2) };
+    const aheadMs = Math.min(REFRESH_AHEAD_MS, lifeMs / 2);
+    this.#current = {
+      token,
+      refreshAt: askedAt + lifeMs - aheadMs,
+      endsAt: askedAt + lifeMs - Math.min(EXPIRY_MARGIN_MS, aheadMs),
+    };
     return { kind: 'token', token };
   }
 }

@@ -1,3 +1,4 @@
+import { notReached } from '../../src/channel/diagnosis.ts';
 import type { LocalizedText } from '../../src/locale.ts';
 
 const APP = 'api.slack.com/apps';
@@ -5,8 +6,13 @@ const APP = 'api.slack.com/apps';
 /** What an operator clicks where, by Slack's error code; null for an error that says nothing to them. */
 export function slackAdvice(error: string): LocalizedText | null {
   const code = /[a-z][a-z0-9]*(?:_[a-z0-9]+)+/.exec(error.slice(error.indexOf(':') + 1))?.[0] ?? '';
-  return Object.hasOwn(ADVICE, code) ? (ADVICE[code] ?? null) : null;
+  if (Object.hasOwn(ADVICE, code)) return ADVICE[code] ?? null;
+  return NOT_REACHED.test(error) ? REACH : null;
 }
+
+/** As `client.ts` and the delivery worker word it. */
+const NOT_REACHED = /: (?:HTTP \d|no answer|cannot connect|unreadable answer)|^timed_out$/;
+const REACH = notReached('apiUrl');
 
 const TOKEN: LocalizedText = {
   'zh-CN': `在 ${APP} → 你的应用 → OAuth & Permissions 重新复制 Bot User OAuth Token（xoxb-…）到 botToken；应用被移除时先点 Install to Workspace。`,
@@ -50,4 +56,4 @@ const ADVICE: Readonly<Record<string, LocalizedText>> = {
   cannot_dm_bot: MEMBER,
 };
 
-export const SLACK_ADVICE = { scope: SCOPE, token: TOKEN } as const;
+export const SLACK_ADVICE = { scope: SCOPE, token: TOKEN, reach: REACH } as const;

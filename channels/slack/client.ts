@@ -125,7 +125,8 @@ function classify(method: string, error: unknown, status: number | null): SlackR
   if (error instanceof WebAPIPlatformError) return classifyCode(method, error);
   if (error instanceof WebAPIHTTPError) {
     const text = `${method}: HTTP ${error.statusCode}`;
-    if (error.statusCode >= 500) return { kind: 'uncertain', error: text };
+    // Something in between may have spoiled the answer to what Slack has done.
+    if (error.statusCode >= 500 || error.statusCode < 300) return { kind: 'uncertain', error: text };
     return { kind: 'not-done', error: text, retryAfterMs: null, answered: true };
   }
   const cause = error instanceof WebAPIRequestError ? error.original : error;
@@ -133,8 +134,12 @@ function classify(method: string, error: unknown, status: number | null): SlackR
   return { kind: 'uncertain', error: `${method}: no answer (${faultName(cause)})` };
 }
 
+const errorCode = z.string().regex(/^[a-z0-9_]{1,80}$/);
+
 function classifyCode(method: string, error: WebAPIPlatformError): SlackResult {
-  const code = /^[a-z0-9_]{1,80}$/.test(error.data.error) ? error.data.error : 'unreadable_error';
+  const { data: code } = errorCode.safeParse(error.data.error);
+  // A 200 that is not Slack's: it may stand in the place of one that was.
+  if (code === undefined) return { kind: 'uncertain', error: `${method}: unreadable answer` };
   // Slack's messages name the block and the rule, not what the block says.
   const details = (error.data.response_metadata?.messages ?? []).slice(0, 3).join(' ').slice(0, 300);
   const text = `${method}: ${code}${details === '' ? '' : ` ${details}`}`;

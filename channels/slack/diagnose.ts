@@ -28,10 +28,7 @@ export async function* diagnoseSlack(
 ): AsyncIterable<ChannelFinding> {
   const { settings, client, clock, connection, signal } = input;
   const signedIn = await client.call({ method: 'auth.test', args: {}, signal });
-  const health = toHealth(signedIn, settings.team);
-  yield health.ready
-    ? passed(verbatim(health.detail))
-    : failed(verbatim(health.detail), signedIn.kind === 'ok' ? WRONG_TEAM : slackAdvice(health.detail));
+  yield checkToken(signedIn, settings);
   if (signedIn.kind === 'ok') yield checkScopes(signedIn.data, input);
   const history = { channel: settings.channel, limit: 1 };
   yield inChannel(await client.call({ method: 'conversations.history', args: history, signal }), settings);
@@ -39,6 +36,16 @@ export async function* diagnoseSlack(
     ? connected(await connection.check(signal))
     : await checkCallback({ ...urlCheck(settings, clock), url: input.callbackUrl, signal });
   yield await checkClock({ url: settings.apiUrl, clock, signal });
+}
+
+function checkToken(signedIn: SlackResult, { team }: SlackSettings): ChannelFinding {
+  const { ready, detail } = toHealth(signedIn, team);
+  if (signedIn.kind !== 'ok')
+    // The service works on where Slack is busy; whether the token is right is not known by that.
+    return ready ? skipped(verbatim(detail)) : failed(verbatim(detail), slackAdvice(detail));
+  return ready
+    ? passed({ 'zh-CN': `已登录 ${team}`, 'en-US': detail })
+    : failed({ 'zh-CN': `令牌不属于 ${team}，或缺少权限（${detail}）`, 'en-US': detail }, WRONG_TEAM);
 }
 
 function checkScopes(data: unknown, { needs }: DiagnosisInput): ChannelFinding {
@@ -66,15 +73,18 @@ function inChannel(result: SlackResult, { channel }: SlackSettings): ChannelFind
   return failed(verbatim(result.error), slackAdvice(result.error));
 }
 
-const connected = ({ ready, detail }: ChannelHealth): ChannelFinding =>
-  ready
-    ? passed(verbatim(detail))
-    : failed(verbatim(detail), {
-        'zh-CN':
-          '在 api.slack.com/apps → 你的应用 → Socket Mode 打开开关；在 Basic Information → App-Level Tokens 生成带 connections:write 的令牌（xapp-…）并填入 appToken。',
-        'en-US':
-          'At api.slack.com/apps → your app → Socket Mode switch it on; under Basic Information → App-Level Tokens make one with connections:write (xapp-…) and put it into appToken.',
-      });
+function connected({ ready, detail }: ChannelHealth): ChannelFinding {
+  if (ready) return passed({ 'zh-CN': 'Socket Mode：Slack 允许此应用连接', 'en-US': detail });
+  const { reach } = SLACK_ADVICE;
+  return failed(verbatim(detail), slackAdvice(detail) === reach ? reach : SOCKET_MODE);
+}
+
+const SOCKET_MODE = {
+  'zh-CN':
+    '在 api.slack.com/apps → 你的应用 → Socket Mode 打开开关；在 Basic Information → App-Level Tokens 生成带 connections:write 的令牌（xapp-…）并填入 appToken。',
+  'en-US':
+    'At api.slack.com/apps → your app → Socket Mode switch it on; under Basic Information → App-Level Tokens make one with connections:write (xapp-…) and put it into appToken.',
+};
 
 /** A URL check as Slack would sign it. */
 function urlCheck(settings: SlackSettings, clock: Clock) {

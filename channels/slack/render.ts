@@ -26,7 +26,7 @@ export function renderCard(card: Card, token: string): RenderedCard {
   const blocks = [
     header(title),
     ...section(space.take(outcome, LIMITS.section)),
-    ...section(space.take(warnings, 1000)),
+    ...section(space.takeBytes(warnings, WARNING_BYTES)),
     ...decisive,
     ...factBlocks([...card.facts, ...card.references], space, card.locale),
     ...section(space.take(card.summary === null ? '' : factLine(card.summary), 1200)),
@@ -37,8 +37,11 @@ export function renderCard(card: Card, token: string): RenderedCard {
   return { payload: JSON.stringify({ text, blocks }), decisiveShown: allShown };
 }
 
-/** Room kept free of decisive lines, so that headline, facts and warnings always have some. */
+/** Of a message's bytes: what is left beyond these is kept for the headline and the facts. */
 const DECISIVE_BYTES = 4500;
+/** For the beginnings of all those that find no room as a whole. */
+const BEGINNINGS_BYTES = 1000;
+const WARNING_BYTES = 1200;
 const DECISIVE_BLOCKS = 30;
 
 /**
@@ -53,6 +56,8 @@ function decisiveBlocks(card: Card, words: CardWords, space: MessageSpace) {
   ];
   const blocks: SlackBlock[] = [];
   let bytes = 0;
+  let beginningsLeft = BEGINNINGS_BYTES;
+  let withoutRoom = 0;
   let allShown = true;
   for (const line of lines) {
     const text = factLine(line);
@@ -64,10 +69,14 @@ function decisiveBlocks(card: Card, words: CardWords, space: MessageSpace) {
     } else {
       allShown = false;
       bytes -= bytesOf(text);
-      const part = cut(text, LIMITS.header, card.locale);
-      if (blocks.length < DECISIVE_BLOCKS) blocks.push(...section(space.take(part, LIMITS.section)));
+      const full = blocks.length === DECISIVE_BLOCKS;
+      const beginning = full ? '' : space.takeBytes(cut(text, LIMITS.header, card.locale), beginningsLeft);
+      beginningsLeft -= bytesOf(beginning);
+      if (beginning === '') withoutRoom += 1;
+      blocks.push(...section(beginning));
     }
   }
+  if (withoutRoom > 0) blocks.push(...section(space.take(words.moreLines(withoutRoom), LIMITS.header)));
   return { blocks, allShown };
 }
 
@@ -161,7 +170,10 @@ function messageSpace(locale: Locale) {
       left -= bytesOf(text);
     },
     take(text: string, limit: number): string {
-      const fitting = cutToBytes(cut(text, limit, locale), Math.max(0, left), locale);
+      return this.takeBytes(cut(text, limit, locale), LIMITS.messageBytes);
+    },
+    takeBytes(text: string, limit: number): string {
+      const fitting = cutToBytes(text, Math.max(0, Math.min(limit, left)), locale);
       left -= bytesOf(fitting);
       return fitting;
     },

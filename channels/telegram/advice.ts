@@ -1,3 +1,4 @@
+import { notReached } from '../../src/channel/diagnosis.ts';
 import type { LocalizedText } from '../../src/locale.ts';
 
 /** What an operator does about an error of the Bot API, by what its description says; null where that says nothing. */
@@ -44,4 +45,6 @@ const ADVICE: readonly (readonly [RegExp, LocalizedText])[] = [
         'One process a bot may poll, and only without a webhook: stop the other one, or call deleteWebhook.',
     },
   ],
+  // As `client.ts` and the delivery worker word it.
+  [/: (?:no answer|cannot connect|unreadable answer)|^timed_out$/, notReached('apiUrl')],
 ];

@@ -9,6 +9,7 @@ import {
   verbatim,
 } from '../../src/channel/diagnosis.ts';
 import type { Clock } from '../../src/clock.ts';
+import type { LocalizedText } from '../../src/locale.ts';
 import { telegramAdvice } from './advice.ts';
 import type { TelegramClient, TelegramResult } from './client.ts';
 import { botOf, type TelegramSettings } from './config.ts';
@@ -25,22 +26,28 @@ export async function* diagnoseTelegram(
 ): AsyncIterable<ChannelFinding> {
   const { settings, client, clock, connection, callbackUrl, signal } = input;
   const signedIn = await client.call({ method: 'getMe', signal });
-  yield found(signedIn, `signed in as bot ${botOf(settings)}`);
+  yield found(signedIn, {
+    'zh-CN': `已登录，机器人 ${botOf(settings)}`,
+    'en-US': `signed in as bot ${botOf(settings)}`,
+  });
   const chat = await client.call({ method: 'getChat', args: { chat_id: settings.chat }, signal });
-  yield found(chat, `the bot sees the chat ${settings.chat}`);
+  yield found(chat, {
+    'zh-CN': `机器人能看到聊天 ${settings.chat}`,
+    'en-US': `the bot sees the chat ${settings.chat}`,
+  });
   if (connection !== null) {
     const { ready, detail } = await connection.check(signal);
-    yield ready ? passed(verbatim(detail)) : failed(verbatim(detail), DELETE_WEBHOOK);
+    yield ready
+      ? passed({ 'zh-CN': '轮询：Telegram 允许此机器人取回更新', 'en-US': detail })
+      : failed(verbatim(detail), telegramAdvice(detail) ?? DELETE_WEBHOOK);
   } else {
     yield calledAt(await client.call({ method: 'getWebhookInfo', signal }), callbackUrl);
   }
   yield await checkClock({ url: settings.apiUrl, clock, signal });
 }
 
-const found = (result: TelegramResult, text: string): ChannelFinding =>
-  result.kind === 'ok'
-    ? passed(verbatim(text))
-    : failed(verbatim(result.error), telegramAdvice(result.error));
+const found = (result: TelegramResult, text: LocalizedText): ChannelFinding =>
+  result.kind === 'ok' ? passed(text) : failed(verbatim(result.error), telegramAdvice(result.error));
 
 /** Telegram keeps the address that it calls, and what came of it last. It does not tell the secret. */
 function calledAt(result: TelegramResult, callbackUrl: string): ChannelFinding {

@@ -72,7 +72,9 @@ export class TelegramPolling implements InboundConnection {
   async check(signal: AbortSignal): Promise<ChannelHealth> {
     const result = await this.#client.call({ method: 'getWebhookInfo', signal });
     if (result.kind !== 'ok') return { ready: false, detail: `polling: ${result.error}` };
-    return webhookInfo.safeParse(result.data).data?.url === ''
+    const { data } = webhookInfo.safeParse(result.data);
+    if (data === undefined) return { ready: false, detail: 'polling: getWebhookInfo: unreadable answer' };
+    return data.url === ''
       ? { ready: true, detail: 'polling: Telegram lets this bot ask for its updates' }
       : { ready: false, detail: 'polling: the bot has a webhook, and is refused until deleteWebhook' };
   }

@@ -36,7 +36,7 @@ export interface DeliveryOutbox {
   release(due: DueDelivery): Promise<void>;
   /**
    * Makes due what has become due by itself: cards older than `olderThanMs` that are still needed are to be re-issued
-   * (null: none ever), and cards that were given up on are to be tried again once the channel has taken others since.
+   * (null: none ever), and cards that were given up on are to be tried again, ever more seldom.
    */
   mend(input: { readonly channel: ChannelId; readonly olderThanMs: number | null }): Promise<void>;
   /** After an outage of the channel: every card in its chats that still has to change one day is due once more. */
@@ -100,8 +100,7 @@ export type DeliveryResult =
   /** It did not arrive, or was not changed; it is tried again. */
   | { readonly kind: 'retry'; readonly error: string; readonly retryInMs: number }
   /**
-   * It will not be tried again, unless the card has to show something newer. With `mayRecover`, also once the channel
-   * takes other cards again.
+   * It will not be tried again, unless the card has to show something newer. With `mayRecover`, also by `mend`.
    */
   | { readonly kind: 'gave-up'; readonly error: string; readonly mayRecover: boolean };
 

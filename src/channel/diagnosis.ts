@@ -40,3 +40,9 @@ export const skipped = (text: LocalizedText, advice: LocalizedText | null = null
 });
 /** Both languages say the same: an error as a platform words it. */
 export const verbatim = (text: string): LocalizedText => ({ 'zh-CN': text, 'en-US': text });
+
+/** Where nothing answers, or something that is not the platform. `setting` names its address in the configuration. */
+export const notReached = (setting: string): LocalizedText => ({
+  'zh-CN': `无应答，或应答的不是该平台：检查 ${setting}、域名解析、防火墙，以及途中要求登录或改写应答的代理。`,
+  'en-US': `Nothing answers, or something that is not the platform: check ${setting}, DNS and firewall, and any proxy in between that asks for a sign-in or changes answers.`,
+});

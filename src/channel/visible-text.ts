@@ -8,7 +8,7 @@ export interface VisibleText {
 /**
  * Writes out whatever a reader could not see: control characters, ANSI escapes, bidi controls, zero-width and tag
  * characters, variation selectors, no-break and other odd spaces, private and unassigned code points, lone
- * surrogates. Each becomes `⟨U+202E⟩`; a line feed becomes `⏎`, so that a value can never draw a line of its own.
+ * surrogates, and marks that strike through, enclose or bury the letters around them. Each becomes `⟨U+202E⟩`; a line feed becomes `⏎`, so that a value can never draw a line of its own.
  * Nothing is dropped and no two texts look alike: the two marks themselves, where they occur, are written out too.
  * Joiners and variation selectors inside an emoji stay as they are.
  */
@@ -26,9 +26,12 @@ export function visibleText(text: string): VisibleText {
 const LINE_FEED_MARK = '⏎';
 const MARKS = /^[⏎⟨]$/u;
 
-/** Pictographs with their modifiers and joiners, and keycaps; what hides outside of them is caught by the rest. */
+/**
+ * Pictographs with their modifiers and joiners, and keycaps; what hides outside of them is caught by the rest. Code
+ * points that are only reserved for pictographs have no picture yet, and all look the same.
+ */
 const EMOJI =
-  /\p{ExtPict}(?:\p{EMod}|\uFE0F)?(?:\u200D\p{ExtPict}(?:\p{EMod}|\uFE0F)?)*|[0-9#*]\uFE0F\u20E3/u;
+  /(?!\p{Cn})\p{ExtPict}(?:\p{EMod}|\uFE0F)?(?:\u200D(?!\p{Cn})\p{ExtPict}(?:\p{EMod}|\uFE0F)?)*|[0-9#*]\uFE0F\u20E3/u;
 
 /**
  * U+2800 is a blank braille cell. Of the spaces only U+0020 and the ideographic one, which Chinese text uses and
@@ -37,7 +40,11 @@ const EMOJI =
 const HIDDEN =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{DI}\u00A0\u1680\u2000-\u200A\u202F\u205F\u2800⏎]|⟨(?=U\+)/u;
 
-const EMOJI_OR_HIDDEN = new RegExp(`(${EMOJI.source})|${HIDDEN.source}`, 'gu');
+/** Overlays (combining class 1) and enclosing marks, a mark with no letter before it, and more of them than a script stacks. */
+const BURYING =
+  /[\u0334-\u0338\u20D2\u20D3\u20D8-\u20DA\u20E5\u20E6\u20EA\u20EB\p{Me}]|^\p{M}|(?<=\p{M}{4})\p{M}/u;
+
+const EMOJI_OR_HIDDEN = new RegExp(`(${EMOJI.source})|${HIDDEN.source}|${BURYING.source}`, 'gu');
 
 const escapeOf = (character: string): string =>
   `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`;

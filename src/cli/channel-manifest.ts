@@ -1,3 +1,4 @@
+import { id } from '../config/settings.ts';
 import { CHANNEL_KINDS } from '../main.ts';
 
 /** `countersign channels manifest <kind>`: on standard output, for the platform's console. */
@@ -18,11 +19,27 @@ export function channelManifest(input: {
     );
     return 1;
   }
-  if (url !== null && !/^https:\/\/[^/]/.test(url)) {
-    console.error('--url has to be an https:// address: the platform sends taps nowhere else.');
+  if (url !== null && !isBaseAddress(url)) {
+    console.error(
+      '--url has to be an https:// address without a query: the platform sends taps nowhere else.',
+    );
+    return 1;
+  }
+  if (!id.safeParse(channel).success) {
+    console.error('--channel has to be the id of a channel as the configuration has it, like pay-slack.');
+    return 1;
+  }
+  if (name.trim() === '' || name.length > LONGEST_NAME) {
+    console.error(`--name has to be 1 to ${LONGEST_NAME} characters: the platform takes no other.`);
     return 1;
   }
   const callbackUrl = url === null ? null : `${url.replace(/\/+$/, '')}/channels/${channel}/callback`;
   console.log(known.manifest({ name, callbackUrl }));
   return 0;
 }
+
+/** Of a Slack app (docs.slack.dev, "App manifest reference"). */
+const LONGEST_NAME = 35;
+
+const isBaseAddress = (url: string): boolean =>
+  URL.canParse(url) && new URL(url).protocol === 'https:' && !/[?#]/.test(url);

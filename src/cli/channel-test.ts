@@ -62,11 +62,11 @@ export const channelTest = (input: {
       dataDir,
       timeoutMs: input.timeoutMs,
     });
-    if (testConfig === null) {
-      console.error(texts.nobody(input.channel));
-      return 1;
-    }
     try {
+      if (testConfig === null) {
+        console.error(texts.nobody(input.channel));
+        return 1;
+      }
       return await playTest({
         ...input,
         key,
@@ -104,6 +104,12 @@ async function playTest(input: {
   };
   const read = (id: string, wait = 0) =>
     call<TestedConfirmation>('GET', `/v1/confirmations/${id}?wait=${wait}s`);
+  const sayNotSent = ({ status, deliveries }: TestedConfirmation) => {
+    const error = deliveries.find((delivery) => delivery.error !== null)?.error ?? status;
+    console.error(`${texts.notSent} ${error}`);
+    const advice = input.advise(error);
+    if (advice) console.error(`  → ${advice}`);
+  };
   try {
     const { agent, requester, tool } = CHANNEL_TEST;
     const asked = await call<{ readonly confirmation?: TestedConfirmation }>('POST', '/v1/confirmations', {
@@ -122,15 +128,13 @@ async function playTest(input: {
     }
     if (now.status === 'pending') {
       await call('POST', `/v1/confirmations/${id}/cancel`);
-      await shown(() => read(id));
-      console.error(texts.noTap);
+      if (toldSent) await shown(() => read(id));
+      if (toldSent) console.error(texts.noTap);
+      else sayNotSent(now);
       return 1;
     }
     if (now.decision === null || now.status === 'undeliverable' || now.status === 'expired') {
-      const error = now.deliveries.find((delivery) => delivery.error !== null)?.error ?? now.status;
-      console.error(`${texts.notSent} ${error}`);
-      const advice = input.advise(error);
-      if (advice) console.error(`  → ${advice}`);
+      sayNotSent(now);
       return 1;
     }
     console.log(texts.tapped(now.status, msBetween(now.createdAt, now.decision.at)));

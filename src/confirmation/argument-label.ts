@@ -1,12 +1,17 @@
 import { CARD_TEXTS } from './card-texts.ts';
 import type { DecisiveField } from './confirmation-request.ts';
+import { maskSecrets } from './secret-shapes.ts';
 
 /**
  * What an argument is called on a card: `/memo` reads `memo`, `/items/0/sku` reads `items[0].sku`. Whoever calls a
  * tool from outside chooses its keys, so whatever is not plainly a name, and whatever reads like a label of the card
- * itself, stays the JSON Pointer that it is. No two arguments of one call share a label.
+ * itself, stays the JSON Pointer that it is. No two arguments of one call share a label, but for names that are shaped
+ * like secrets, of which nothing is told.
  */
-export function argumentLabel(pointer: string, decisiveFields: readonly DecisiveField[]): string {
+export const argumentLabel = (pointer: string, decisiveFields: readonly DecisiveField[]): string =>
+  maskSecrets(labelOf(pointer, decisiveFields));
+
+function labelOf(pointer: string, decisiveFields: readonly DecisiveField[]): string {
   const [first, ...rest] = pointer.slice(1).split('/');
   // An empty pointer names all arguments at once.
   if (pointer === '') return '/';

@@ -6,7 +6,10 @@ import { MASK, maskCardNumbers, maskSecrets, namesSecret } from './secret-shapes
 
 /** Which arguments are never shown: by the operator's list, by their names, and by what their values look like. */
 export interface ArgumentMask {
-  /** Whether what this pointer names, with all that lies in it, is secret by its name or by the list. */
+  /**
+   * Whether what this pointer names, with all that lies in it, is secret by its name or by the list, or stands under a
+   * name that is itself shaped like a secret.
+   */
   hides(pointer: string): boolean;
 }
 
@@ -27,6 +30,7 @@ export function createArgumentMask(listed: readonly string[]): ArgumentMask {
         .replaceAll('~0', '~');
       return (
         namesSecret(key) ||
+        maskSecrets(key) !== key ||
         names.some((glob) => glob.matches(key.toLowerCase())) ||
         pointers.some((glob) => glob.matches(pointer))
       );
@@ -65,20 +69,22 @@ export function maskArguments(
   const decides = (pointer: string): boolean =>
     decisiveFields.some((field) => pointer === field.pointer || pointer.startsWith(`${field.pointer}/`));
 
-  const shown = (value: JsonValue, pointer: string, hidden: boolean): JsonValue => {
-    if (Array.isArray(value)) return value.map((item, index) => shownAt(item, `${pointer}/${index}`, hidden));
-    if (value !== null && typeof value === 'object')
-      return Object.fromEntries(
-        Object.entries(value).map(([key, item]) => [key, shownAt(item, pointer + pointerOf(key), hidden)]),
+  const shown = (value: JsonValue, pointer: string, hidden: boolean, inList = false): JsonValue => {
+    if (value !== null && typeof value === 'object') {
+      const isList = Array.isArray(value);
+      const members = membersOf(value, { pointer, mask, inList }).map(
+        ({ key, item, at, secret }) => [key, shownAt(item, at, hidden || secret, isList)] as const,
       );
+      return isList ? members.map(([, item]) => item) : Object.fromEntries(members);
+    }
     if (value === null || typeof value === 'boolean' || value === '') return value;
     if (hidden) return MASK;
     const text = String(value);
     const rest = decides(pointer) ? maskSecrets(text) : maskText(text);
     return rest === text ? value : rest;
   };
-  const shownAt = (value: JsonValue, pointer: string, hidden: boolean): JsonValue => {
-    const result = shown(value, pointer, hidden || mask.hides(pointer));
+  const shownAt = (value: JsonValue, pointer: string, hidden: boolean, inList: boolean): JsonValue => {
+    const result = shown(value, pointer, hidden, inList);
     if (result !== value && (value === null || typeof value !== 'object')) masked.push(pointer);
     return result;
   };
@@ -88,15 +94,49 @@ export function maskArguments(
 /** Values that are secret by name, so that the agent's own words cannot repeat them. */
 function secretsIn(args: JsonObject, mask: ArgumentMask): ReadonlySet<string> {
   const found = new Set<string>();
-  const collect = (value: JsonValue, pointer: string, hidden: boolean): void => {
+  const collect = (value: JsonValue, pointer: string, hidden: boolean, inList = false): void => {
     if (typeof value === 'string' && hidden && value.length >= SHORTEST_ECHO && found.size < MOST_ECHOES)
       found.add(value);
     if (value === null || typeof value !== 'object') return;
-    for (const [key, item] of Object.entries(value)) {
-      const at = pointer + pointerOf(key);
-      collect(item, at, hidden || mask.hides(at));
-    }
+    for (const { item, at, secret } of membersOf(value, { pointer, mask, inList }))
+      collect(item, at, hidden || secret, Array.isArray(value));
   };
   collect(args, '', false);
   return found;
 }
+
+interface Member {
+  readonly key: string;
+  readonly item: JsonValue;
+  /** Its JSON Pointer. */
+  readonly at: string;
+  readonly secret: boolean;
+}
+
+/**
+ * What lies in an object or array, and what of it is secret: by its own name, or by one that stands beside it, as
+ * headers and variables are often passed (`{"name": "Authorization", "value": …}`, `[["API_KEY", …]]`).
+ */
+function membersOf(
+  value: JsonObject | JsonValue[],
+  {
+    pointer,
+    mask,
+    inList,
+  }: { readonly pointer: string; readonly mask: ArgumentMask; readonly inList: boolean },
+): readonly Member[] {
+  const isSecretName = (name: JsonValue | undefined) =>
+    typeof name === 'string' && mask.hides(pointerOf(name));
+  const isNamed = Array.isArray(value)
+    ? inList && value.length === 2 && isSecretName(value[0])
+    : NAME_KEYS.some((key) => Object.hasOwn(value, key) && isSecretName(value[key]));
+  const held = Array.isArray(value) ? PAIR_VALUE : VALUE_KEYS;
+  return Object.entries(value).map(([key, item]) => {
+    const at = pointer + pointerOf(key);
+    return { key, item, at, secret: mask.hides(at) || (isNamed && held.has(key)) };
+  });
+}
+
+const NAME_KEYS = ['name', 'key', 'header', 'field'];
+const VALUE_KEYS: ReadonlySet<string> = new Set(['value', 'values', 'val']);
+const PAIR_VALUE: ReadonlySet<string> = new Set(['1']);

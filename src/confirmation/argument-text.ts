@@ -1,4 +1,5 @@
 import type { JsonValue } from '../json.ts';
+import { maskSecrets } from './secret-shapes.ts';
 
 /**
  * One argument as a person reads it, before hidden characters are written out. A text stands as it is, with exactly
@@ -8,9 +9,19 @@ import type { JsonValue } from '../json.ts';
  * read alike: digits are what a person compares.
  */
 export function argumentText(value: JsonValue): string {
-  if (typeof value !== 'string') return JSON.stringify(value);
+  if (typeof value !== 'string') return jsonText(value);
   // Only quotes and backslashes are escaped here; whatever is hidden has to reach the one place that reports it.
   return AMBIGUOUS.test(value) ? `"${value.replace(/["\\]/g, '\\$&')}"` : value;
+}
+
+/** Masked arguments keep their names; of those that are shaped like secrets nothing is told. */
+function jsonText(value: JsonValue): string {
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(jsonText).join(',')}]`;
+  const members = Object.entries(value).map(
+    ([key, item]) => `${JSON.stringify(maskSecrets(key))}:${jsonText(item)}`,
+  );
+  return `{${members.join(',')}}`;
 }
 
 const AMBIGUOUS = /^(?:true|false|null)?$|^["'{[(（⟨…]|^\s|\s$/u;

@@ -4,6 +4,7 @@ import { cutText } from '../channel/cut-text.ts';
 import { visibleText } from '../channel/visible-text.ts';
 import type { Locale } from '../locale.ts';
 import { approvalsOf, approvingVotesOf } from './approvals.ts';
+import type { MaskedArguments } from './argument-mask.ts';
 import type { CardTexts } from './card-texts.ts';
 import type {
   ClosedConfirmationRequest,
@@ -43,17 +44,20 @@ export function cardFacts(
   ];
 }
 
-/** Under which rule, and by what the request is found again. */
+/** Under which rule, and by what the request is found again. The session's name is the agent's, who may repeat secrets. */
 export function cardReferences(
   request: ConfirmationRequest,
   { texts, locale }: Pick<FactStyle, 'texts' | 'locale'>,
+  { maskText }: Pick<MaskedArguments, 'maskText'>,
 ): readonly CardFact[] {
   return [
     fact(texts.facts.policy, visibleText(request.policy.id).text),
     fact(texts.facts.code, request.verificationCode),
     ...predecessorFact(request, locale),
     ...(request.runId === null ? [] : [fact(texts.facts.run, request.runId)]),
-    ...(request.session === null ? [] : [fact(texts.facts.session, quoted(request.session, texts))]),
+    ...(request.session === null
+      ? []
+      : [fact(texts.facts.session, quoted(maskText(request.session), texts))]),
   ];
 }
 

@@ -92,7 +92,7 @@ function wholeCard(input: CardOfInput): CardInLanguage {
     ],
     summary: summary && { label: texts.agentSays, value: quotedSummary(summary.text, texts) },
     facts: cardFacts(request, style),
-    references: cardReferences(request, style),
+    references: cardReferences(request, style, shown),
     outcome: cardOutcome(request, style),
     verificationCode: request.verificationCode,
     link: requestLink(publicUrl, request.id),

@@ -126,9 +126,9 @@ export interface LedgerTransaction {
 
 /**
  * `perhaps`: a card was sent whose arrival nobody knows of. `not-yet`: none was, and one still will be. `refused`: none
- * was and none will be.
+ * was and none will be. `lost`: one stood in a chat, was deleted or closed to move, and the new one was refused.
  */
-export type Reached = 'somebody' | 'perhaps' | 'not-yet' | 'refused';
+export type Reached = 'somebody' | 'perhaps' | 'not-yet' | 'refused' | 'lost';
 
 export interface ClaimedGrant {
   readonly request: ConfirmationRequest;

@@ -3,10 +3,13 @@ export const MASK = '•••••';
 
 /**
  * Whether a key of this name holds a secret, whatever its value looks like. Letters, digits and Chinese characters
- * count, case does not: `api_key`, `X-Api-Key` and `apiKey` are one name.
+ * count, case and width do not: `api_key`, `X-Api-Key` and `apiKey` are one name.
  */
 export function namesSecret(key: string): boolean {
-  const name = key.toLowerCase().replace(/[^a-z0-9\u4e00-\u9fff]/g, '');
+  const name = key
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^a-z0-9\u4e00-\u9fff]/g, '');
   return SECRET_NAME.test(name);
 }
 
@@ -40,10 +43,21 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
   [/\b(?:gh[opsur]_|github_pat_|glpat-|xox[a-z]-|xapp-)[A-Za-z0-9_-]{10,}/g, MASK],
   [/\b(?:AKIA|ASIA|LTAI)[A-Za-z0-9]{12,}\b|\bAIza[A-Za-z0-9_-]{30,}/g, MASK],
   [/(\/\/[^\s/:@]{1,200}:)[^\s/@]{1,200}(?=@)/g, `$1${MASK}`],
+  // Also in JSON that is a string in JSON, where each quote has backslashes before it.
   [
-    /\b((?:password|passwd|pwd|secret|api[_-]?key|access[_-]?token)["']?\s{0,3}[:=]\s{0,3}["']?)[^\s"'&,;]{4,}/gi,
+    /((?:password|passwd|passphrase|api[_-]?key|(?:access|auth|refresh)[_-]?token|(?<![a-z])(?:pwd|secret))\\{0,7}["']?\s{0,3}[:=]\s{0,3}\\{0,7}["']?)[^\s"'&,;\\]{4,}/gi,
     `$1${MASK}`,
   ],
+  // A number of tokens is no secret, so this one has to look like a secret too.
+  [
+    /((?<![a-z])token\\{0,7}["']?\s{0,3}[:=]\s{0,3}\\{0,7}["']?)(?=[A-Za-z._~+/-]{0,200}\d)[\w.~+/=-]{12,}/gi,
+    `$1${MASK}`,
+  ],
+  [
+    /(--(?:password|passwd|passphrase|pwd|token|secret|api-?key)\s{1,3}["']?)[^\s"'-][^\s"']{3,}/gi,
+    `$1${MASK}`,
+  ],
+  [/((?:密码|口令|密钥|令牌)[为是]?\s{0,3}[:=：＝]\s{0,3}["'“]?)[!-~]{4,}/g, `$1${MASK}`],
 ];
 
 const DIGIT_RUNS = /(?<![\d.])\d(?:[ -]?\d){12,18}(?!\.?\d)/g;

@@ -27,7 +27,8 @@ export function endUnreached(
     const reached = await transaction.reached(id);
     if (!stillSo(reason, reached)) return 'unchanged';
     if (await rerouteInside(transaction, request, ports.reach)) return 'rerouted';
-    if (reason === 'fallback_due' || reached === 'perhaps' || request.votes.length > 0) return 'unchanged';
+    const seen = reached === 'perhaps' || reached === 'lost' || request.votes.length > 0;
+    if (reason === 'fallback_due' || seen) return 'unchanged';
     return (await closeUndeliverableInside(transaction, { id, reason })) ? 'closed' : 'unchanged';
   });
 }
@@ -35,7 +36,7 @@ export function endUnreached(
 function stillSo(reason: Unreached['reason'], reached: Reached): boolean {
   switch (reason) {
     case 'channels_refused':
-      return reached === 'refused';
+      return reached === 'refused' || reached === 'lost';
     case 'delivery_timeout':
     case 'fallback_due':
       return reached !== 'somebody';

@@ -69,7 +69,7 @@ ${section(
   texts.sections.facts,
   html`<dl>
 ${field(texts.fields.tool, visible(visibleText(request.tool), texts))}
-${[...cardFacts(request, style), ...cardReferences(request, style)].map(({ label, value }) => field(label, value))}
+${[...cardFacts(request, style), ...cardReferences(request, style, shown)].map(({ label, value }) => field(label, value))}
 ${field(texts.fields.owner, request.agentOwner ?? texts.empty)}
 ${field(texts.fields.approvers, people(seatsOf(request)))}
 ${field(texts.fields.created, time(request.createdAt))}
@@ -138,7 +138,7 @@ function argumentList({ request, locale, mask }: RequestPageInput, texts: Consol
   const inOrder = leaves.sort(([left], [right]) => rank(left) - rank(right));
   return html`<dl>${inOrder.map(
     ([pointer, value]) =>
-      html`<dt title="${visibleText(pointer).text}">${visible(visibleText(labelOf(pointer)), texts)}</dt><dd class="value">${visible(visibleText(argumentText(value)), texts)}${masked.includes(pointer) && html` <span class="badge">${texts.masked}</span>`}</dd>`,
+      html`<dt title="${visibleText(maskSecrets(pointer)).text}">${visible(visibleText(labelOf(pointer)), texts)}</dt><dd class="value">${visible(visibleText(argumentText(value)), texts)}${masked.includes(pointer) && html` <span class="badge">${texts.masked}</span>`}</dd>`,
   )}</dl>`;
 }
 

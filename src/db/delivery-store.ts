@@ -71,15 +71,20 @@ export async function readReached(connection: Connection, confirmationId: Confir
   const rows = await connection
     .select({
       state: deliveries.state,
-      messageIds: sql<readonly string[]>`${deliveries.retiredMessageIds} || ${deliveries.messageIds}`,
+      messageIds: deliveries.messageIds,
+      retiredMessageIds: deliveries.retiredMessageIds,
       unconfirmedSends: deliveries.unconfirmedSends,
     })
     .from(deliveries)
     .where(eq(deliveries.confirmationId, confirmationId))
     .orderBy(deliveries.id)
     .for('update');
+  const moving = rows.filter(({ retiredMessageIds }) => retiredMessageIds.length > 0);
   if (rows.some(({ messageIds }) => messageIds.length > 0)) return 'somebody';
+  // Its new message is on the way.
+  if (moving.some(({ state }) => state !== 'failed')) return 'somebody';
   if (rows.some(({ unconfirmedSends }) => unconfirmedSends > 0)) return 'perhaps';
+  if (moving.length > 0) return 'lost';
   return rows.every(({ state }) => state === 'failed') ? 'refused' : 'not-yet';
 }
 

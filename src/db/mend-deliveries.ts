@@ -41,8 +41,9 @@ const STANDS = sql`(confirmations.status = 'pending' or confirmations.execution_
   or confirmations.execution_status = 'unknown')`;
 
 /**
- * Cards of which the channel refused a change, or the sending while people are still asked, where it has taken another
- * card since: it was the channel's fault (a revoked token, a bot that was removed), and is over.
+ * Cards of which the channel refused a change, or the sending while people are still asked: mostly a revoked token or a
+ * bot that was removed, which is mended one day. Nothing but trying tells that it was: where few cards are sent, none
+ * would come along to show it, while buttons stand under a closed request.
  */
 const triedAgain = (channel: string) => sql`
   update deliveries
@@ -53,8 +54,6 @@ const triedAgain = (channel: string) => sql`
       and due.shown_version < due.wanted_version and due.attempts < ${MOST_TRIES}
       and (due.state = 'sent' or (due.state = 'failed' and confirmations.status = 'pending'))
       and due.at <= clock_timestamp() - least(interval '1 minute' * (2 ^ least(due.attempts, 11)), interval '1 day')
-      and exists (select 1 from deliveries taken where taken.channel_id = ${channel} and taken.state = 'sent'
-                    and taken.error is null and taken.at > due.at)
     order by due.at limit ${BATCH} for update of due skip locked))`;
 
 /** Cards that still have to change one day, and that the platform will soon not change any more. */

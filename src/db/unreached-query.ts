@@ -23,6 +23,8 @@ export async function findUnreached(
   const timedOut = isOver(asked, sql`${policy} ->> 'deliveryTimeoutMs'`);
   const fallback = sql`jsonb_typeof(${policy} -> 'fallback') = 'object' and ${reroutedAt} is null`;
   const fallbackDue = isOver(createdAt, sql`${policy} -> 'fallback' ->> 'afterMs'`);
+  /** One that did, and whose new message was refused, reaches nobody any more, but was sent. */
+  const neverStood = sql`cardinality(${deliveries.retiredMessageIds}) = 0`;
   const voted = sql`exists (select 1 from ${votes} where ${votes.confirmationId} = ${confirmations.id})`;
   const rows = await connection
     .select({
@@ -38,9 +40,10 @@ export async function findUnreached(
     )
     .groupBy(confirmations.id)
     .having(
-      sql`bool_and(cardinality(${deliveries.messageIds} || ${deliveries.retiredMessageIds}) = 0)
+      sql`bool_and(cardinality(${deliveries.messageIds}) = 0 and (${neverStood} or ${deliveries.state} = 'failed'))
         and case when ${fallback} then ${refused} or ${timedOut} or ${fallbackDue}
-            else (${refused} or ${timedOut}) and bool_and(${deliveries.unconfirmedSends} = 0) and not ${voted} end`,
+            else (${refused} or ${timedOut}) and bool_and(${deliveries.unconfirmedSends} = 0 and ${neverStood})
+              and not ${voted} end`,
     )
     .limit(BATCH);
   return rows.map(({ id, rerouted, refused: allRefused, timedOut: late }) => ({

@@ -169,17 +169,31 @@ describe.each(DATABASES)('cards over days and outages on $name', ({ open }) => {
     expect(shown()).toEqual([['pending', 2, expect.stringContaining('buttons ')]]);
   });
 
-  it('are changed after all once the channel takes cards again', async () => {
+  it('that somebody deleted and that cannot be posted anew are asked about elsewhere, but are no undeliverable ones', async () => {
+    const fallback = { channels: [channelId('pay-feishu')], afterMs: null };
+    core.policy = { ...core.policy, fallback };
+    const id = await sentCard();
+    slack.messages.splice(0);
+    slack.sendSteps.push({ kind: 'refused', error: 'not_in_channel' });
+    await vote(id, 'approve');
+    await until(async () => (await core.service.get(id))?.reroutedAt != null);
+    const places = (await deliveriesOf(database.connection, [id])).get(id) ?? [];
+    expect(places.map(({ channel, state }) => `${channel} ${state}`)).toEqual([
+      'pay-slack failed',
+      'pay-feishu queued',
+    ]);
+    expect((await core.service.get(id))?.status).toBe('pending');
+  });
+
+  it('are changed after all once the channel lets us, though no other card is sent there', async () => {
     const id = await sentCard();
     slack.updateSteps.push({ kind: 'refused', error: 'token_revoked' });
     await vote(id, 'reject');
     await until(async () => (await rowOf(id)).error === 'token_revoked');
-    await change(id, { at: daysAgo(1) });
     await restart();
-    // Nothing says that the channel works again.
+    // Not at once: it was refused a moment ago.
     expect(slack.updates).toHaveLength(1);
-    const other = await core.pending();
-    await row(other, { state: 'sent' });
+    await change(id, { at: daysAgo(1) });
     await restart();
     await row(id, { shownVersion: 2, error: null });
     expect(shown()[0]).toEqual(['rejected', 2, 'no buttons']);

@@ -59,6 +59,12 @@ describe('visible text', () => {
     ['\uD83D', '⟨U+D83D⟩'],
     ['a\u200Db', 'a⟨U+200D⟩b'],
     ['1\uFE0F0', '1⟨U+FE0F⟩0'],
+    ['6\u03368\u0338000', '6⟨U+0336⟩8⟨U+0338⟩000'],
+    ['a\u20DD 1\u20E3', 'a⟨U+20DD⟩ 1⟨U+20E3⟩'],
+    [`a${'\u0301'.repeat(6)}`, `a${'\u0301'.repeat(4)}⟨U+0301⟩⟨U+0301⟩`],
+    ['\u0301x', '⟨U+0301⟩x'],
+    ['pay\u{1FFFD}\u{1F0C0}', 'pay⟨U+1FFFD⟩⟨U+1F0C0⟩'],
+    ['👍\u200D\u{1FFFD}', '👍⟨U+200D⟩⟨U+1FFFD⟩'],
   ])('writes out what cannot be seen in %j', (hidden, shown) => {
     expect(visibleText(hidden)).toEqual({ text: shown, changed: true });
   });
@@ -70,6 +76,7 @@ describe('visible text', () => {
     '𠮷野家',
     'a_b*c#1|[x](y) \\ 50% <at id=all></at>',
     '「」\u3000x',
+    'tiếng Việt, שָׁלוֹם, ภาษาที่, हिन्दी',
   ])('leaves %s as it is', (text) => {
     expect(visibleText(text)).toEqual({ text, changed: false });
   });

@@ -1,4 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -165,6 +167,61 @@ describe('setting a chat up', () => {
     expect(channelManifest({ ...common, kind: 'feishu', url: null })).toBe(1);
   });
 
+  it.each([
+    { url: 'https://gate.acme.example/?a=b' },
+    { url: 'https://gate.acme.example/#x' },
+    { url: 'https://' },
+    { channel: '../pay' },
+    { channel: 'pay slack' },
+    { name: ' ' },
+    { name: 'x'.repeat(36) },
+  ])('makes no manifest that Slack or the service would refuse: %j', (wrong) => {
+    const output = printed();
+    const good = {
+      kind: 'slack',
+      name: 'Countersign',
+      channel: 'pay-slack',
+      url: 'https://gate.acme.example',
+    };
+    expect(channelManifest({ ...good, ...wrong })).toBe(1);
+    expect(output()).toContain(`--${Object.keys(wrong)[0]} has to be`);
+  });
+
+  it.each([
+    ['is a sign-in page', 200, '<html>'],
+    ['knows no such address', 404, 'no'],
+    ['sends elsewhere', 302, ''],
+  ])('says of a platform that %s that it is none, and finds nothing well there', async (_, status, body) => {
+    const server = createServer((_request, response) =>
+      response.writeHead(status, { location: '/', 'content-type': 'text/html' }).end(body),
+    );
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const elsewhere = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { code, output } = await examined(
+      yaml
+        .replace(
+          /channels:\n/,
+          `channels:\n  - { id: pay-telegram, kind: telegram, apiUrl: "${elsewhere}", botToken: "1:${'t'.repeat(35)}", chat: "-100", mode: polling }\n`,
+        )
+        .replace(platforms.slack.url, `${elsewhere}/api/`)
+        .replace(platforms.feishu.url, elsewhere),
+    );
+    await new Promise((resolve) => server.close(resolve).closeAllConnections());
+    expect(code).toBe(1);
+    const wellFound = output.split('\n').filter((line) => /^✓ Channel/.test(line));
+    expect(wellFound.filter((line) => !/clock|takes callbacks/.test(line))).toEqual([]);
+    for (const [channel, setting] of [
+      ['pay-slack', 'apiUrl'],
+      ['pay-feishu', 'domain'],
+      ['pay-telegram', 'apiUrl'],
+    ])
+      expect(output).toMatch(
+        new RegExp(
+          `✗ Channel ${channel}: .*\\n {2}→ Nothing answers, or something that is not the platform: check ${setting}`,
+        ),
+      );
+  });
+
   it('is tried with a real card: sent, tapped, and shown as decided', async () => {
     const port = await freePort();
     const output = printed();
@@ -195,6 +252,19 @@ describe('setting a chat up', () => {
     expect(output()).toMatch(/Port \d+ is taken/);
     expect(await channelTest({ configFile, channel: 'pay-slak', timeoutMs: 5_000 })).toBe(1);
     expect(output()).toContain('There is no channel pay-slak; there are: pay-slack, pay-feishu');
+  });
+
+  it('says that the card was not sent, where that is why no tap came', async () => {
+    const output = printed();
+    const nowhere = `http://127.0.0.1:${await freePort()}/api/`;
+    const text = yaml.replace(/port: \d+/, `port: ${await freePort()}`).replace(platforms.slack.url, nowhere);
+    const configFile = await fileOf(text);
+    expect(await channelTest({ configFile, channel: 'pay-slack', timeoutMs: 500 })).toBe(1);
+    expect(output()).toContain(
+      '✗ The card was not delivered: chat.postMessage: cannot connect (ECONNREFUSED)',
+    );
+    expect(output()).toContain('check apiUrl');
+    expect(output()).not.toContain('No tap came back');
   });
 
   it.each([

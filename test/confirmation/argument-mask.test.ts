@@ -38,7 +38,7 @@ describe('what is never shown', () => {
       'cvv',
       '密码',
     ],
-    ...['aws_secret_access_key', 'credentials', 'passphrase', 'PIN'],
+    ...['aws_secret_access_key', 'credentials', 'passphrase', 'PIN', 'ｐａｓｓｗｏｒｄ'],
   ])('is a value under the name %s', (name) => expect(namesSecret(name)).toBe(true));
 
   it.each([
@@ -61,6 +61,11 @@ describe('what is never shown', () => {
     ['-----BEGIN PRIVATE KEY-----\nMIIEvQ', MASK],
     ['postgres://app:hunter22@db/pay', `postgres://app:${MASK}@db/pay`],
     ['password=hunter22&x=1', `password=${MASK}&x=1`],
+    ['DB_PASSWORD=hunter22', `DB_PASSWORD=${MASK}`],
+    ['{\\"password\\":\\"hunter22\\"}', `{\\"password\\":\\"${MASK}\\"}`],
+    ['login --password hunter22 --token "abcdef" -v', `login --password ${MASK} --token "${MASK}" -v`],
+    ['https://x.example/?token=abcdef123456&a=b', `https://x.example/?token=${MASK}&a=b`],
+    ['密码：hunter22，请登录', `密码：${MASK}，请登录`],
     ['ghp_0123456789abcdefghij', MASK],
     ['xoxb-1234567890-abcdef', MASK],
     ['sk-proj-abcdefghijklmnop', MASK],
@@ -73,6 +78,8 @@ describe('what is never shown', () => {
     'bearer of this letter',
     'https://gate.acme.example/a:b',
     'token',
+    'max_tokens: 4096, token: yes',
+    '密码：请联系管理员',
     '付款给上海供应商，合同号 2026-11-30',
   ])('is nothing of %j', (text) => expect(maskSecrets(text)).toBe(text));
 
@@ -130,6 +137,35 @@ describe('arguments as they may be shown', () => {
     expect(args).toEqual(before);
   });
 
+  it('lose what stands beside the name of a secret, as headers and variables are passed', () => {
+    const args = {
+      headers: [
+        { name: 'Authorization', value: SECRET },
+        { name: 'Accept', value: '*/*' },
+      ],
+      env: [
+        ['API_KEY', SECRET],
+        ['LANG', 'C'],
+      ],
+      pair: ['token', 'CNY'],
+      account: { field: 'IBAN', value: 'DE89' },
+      memo: SECRET,
+    };
+    expect(masked(args, ['IBAN']).args).toEqual({
+      headers: [
+        { name: 'Authorization', value: MASK },
+        { name: 'Accept', value: '*/*' },
+      ],
+      env: [
+        ['API_KEY', MASK],
+        ['LANG', 'C'],
+      ],
+      pair: ['token', 'CNY'],
+      account: { field: 'IBAN', value: MASK },
+      memo: MASK,
+    });
+  });
+
   it('take globs over pointers and over names in whatever case', () => {
     const args = { bank: { branch: 'A', account: 'B' }, Account: 'C', accounts: 'D' };
     expect(masked(args, ['/bank/*']).masked).toEqual(['/bank/branch', '/bank/account']);
@@ -166,11 +202,30 @@ describe.each(LOCALES)('a card in %s', (locale) => {
   const ARGS = { amount: '68000.00', currency: 'CNY', payee: 'Acme', apiKey: SECRET, bank: { iban: 'DE89' } };
 
   it('says what it masks, holds none of it, and can approve', () => {
-    const drawn = card({ args: ARGS, decisiveFields: PAYMENT, summary: `I use ${SECRET} for this` });
+    const drawn = card({
+      args: ARGS,
+      decisiveFields: PAYMENT,
+      summary: `I use ${SECRET} for this`,
+      session: SECRET,
+    });
     expect(JSON.stringify(drawn)).not.toContain(SECRET);
     expect(JSON.stringify(drawn)).not.toContain('DE89');
     expect(drawn.warnings.join()).toContain('apiKey, bank.iban');
     expect(drawn.actions).toMatchObject({ kind: 'decide', approvable: true });
+  });
+
+  it('shows no secret that is a name, in a line of its own or inside what decides', () => {
+    const key = 'sk-live-abcdefghijklmnop1234';
+    const args = { [key]: 'x', pay: { [`Bearer ${key}`]: 1 }, more: { [key]: 2 } };
+    const decisiveFields: readonly DecisiveField[] = [{ role: 'other', pointer: '/pay' }];
+    const drawn = card({ args, decisiveFields });
+    expect(JSON.stringify(drawn)).not.toContain(key);
+    expect(drawn.lines.map(({ label, value }) => `${label}: ${value}`)).toEqual([
+      `pay: {"Bearer ${MASK}":"${MASK}"}`,
+      `${MASK}: ${MASK}`,
+      `more.${MASK}: ${MASK}`,
+    ]);
+    expect(drawn.actions).toMatchObject({ approvable: false });
   });
 
   it('cannot approve where what decides would have to be masked', () => {

@@ -201,9 +201,12 @@ describe('asking people directly, and elsewhere where nobody can be reached', ()
     platforms.feishu.faults.next('create', NOT_IN_GROUP);
     const { id } = await ask(service.url, 'bank__rerouted');
     await reads(id, ['pay-feishu chat failed', 'pay-slack chat sent']);
-    expect((await eventsOf(id, 'request.rerouted')).map(({ data }) => data)).toMatchObject([
-      { from: ['pay-feishu'], to: ['pay-slack'] },
-    ]);
+    // Lists show events once they are numbered, which is a moment later.
+    const rerouted = await until(async () => {
+      const events = await eventsOf(id, 'request.rerouted');
+      return events.length > 0 && events;
+    });
+    expect(rerouted).toMatchObject([{ data: { from: ['pay-feishu'], to: ['pay-slack'] } }]);
     const ts = await messageOf(id, 'pay-slack', null);
     await platforms.slack.tap({ user: 'U0LIWEI', ts, actionId: 'countersign.approve' });
     expect((await read(service.url, id)).status).toBe('approved');
@@ -221,7 +224,7 @@ describe('asking people directly, and elsewhere where nobody can be reached', ()
     }).then((response) => response.text());
     expect(page).toContain('channels_refused');
     expect(page).toContain('在该频道中输入 /invite');
-    expect(await eventsOf(id, 'request.rerouted')).toHaveLength(1);
+    await until(async () => (await eventsOf(id, 'request.rerouted')).length === 1);
   });
 
   it('asks the fallback channel after fallbackAfter where the first one keeps everybody waiting', async () => {
@@ -233,6 +236,6 @@ describe('asking people directly, and elsewhere where nobody can be reached', ()
     platforms.feishu.faults.next('create', ...Array.from({ length: 30 }, () => busy));
     const { id } = await ask(service.url, 'bank__slow');
     await reads(id, ['pay-feishu chat queued', 'pay-slack chat sent']);
-    expect(await eventsOf(id, 'request.rerouted')).toHaveLength(1);
+    await until(async () => (await eventsOf(id, 'request.rerouted')).length === 1);
   });
 });

@@ -59,6 +59,19 @@ describe('the tenant token', () => {
     expect(rig.standin.tokensIssued()).toBe(2);
   });
 
+  it('serves on while it is valid and no new one can be had', async () => {
+    await rig.channel.send(delivery());
+    rig.clock.advance(7_200_000 - 290_000);
+    rig.standin.faults.next('token', refuse(99991400, 429));
+    expect((await rig.channel.send(delivery())).kind).toBe('sent');
+    // Not asked for again at once.
+    expect((await rig.channel.send(delivery())).kind).toBe('sent');
+    expect(rig.standin.tokensIssued()).toBe(1);
+    rig.clock.advance(31_000);
+    expect((await rig.channel.send(delivery())).kind).toBe('sent');
+    expect(rig.standin.tokensIssued()).toBe(2);
+  });
+
   it('is replaced once when the platform no longer knows it', async () => {
     await rig.channel.send(delivery());
     rig.standin.revokeTokens();

@@ -172,6 +172,20 @@ describe('a card in Slack', () => {
     for (const card of [long, many]) expect(checkMessageBlocks(payloadOf(card).blocks)).toEqual({ ok: true });
   });
 
+  it.each([
+    [20, 3000],
+    [25, 200],
+    [29, 140],
+    [60, 200],
+  ])('keeps its headline and every fact beside %d decisive lines of %d characters', (count, length) => {
+    const lines = Array.from({ length: count }, (_, at) => line('付'.repeat(length), true, `field_${at}`));
+    const warnings = ['隐藏字符'.repeat(400)];
+    const card = slackCard({ locale: 'zh-CN', lines, warnings, title: '待审批（0/2）· bank__note' });
+    expect(checkMessageBlocks(payloadOf(card).blocks)).toEqual({ ok: true });
+    for (const words of [card.title, ...card.facts.map(({ value }) => value)])
+      expect(shown(card)).toContain(words);
+  });
+
   it('shows a short argument beside one of 100 KB', () => {
     const card = slackCard({
       lines: [line('x'.repeat(100_000), false, '/blob'), line('PO 7781', false, '/memo')],

@@ -1,4 +1,5 @@
-import { createServer } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { WebClient } from '@slack/web-api';
 import { createEmulator, type Emulator } from 'emulate';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -152,6 +153,21 @@ describe('a card whose sending goes wrong', () => {
       messageId: slack.messages()[0]?.ts,
     });
     expect(slack.messages()).toHaveLength(1);
+  });
+
+  it.each([
+    ['is no JSON', '<html>Please sign in</html>', 200],
+    ['is cut short', '{"ok":true,"ts":"17', 200],
+    ['says nothing', '{}', 200],
+    ['says an error that is none', '{"ok":false,"error":"Blocked by proxy!"}', 200],
+    ['comes under another 2xx', '{"ok":true}', 202],
+  ])('by an answer that %s is uncertain: Slack may have done it', async (_, body, status) => {
+    const server = createHttpServer((_request, response) => response.writeHead(status).end(body));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const channel = slackChannel({ apiUrl: `http://127.0.0.1:${port}/api/` });
+    expect((await channel.send(outgoing(channel))).kind).toBe('uncertain');
+    await new Promise((resolve) => server.close(resolve).closeAllConnections());
   });
 
   it('by an answer that never comes is uncertain when the caller gives up', async () => {
