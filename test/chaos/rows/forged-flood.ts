@@ -15,7 +15,7 @@ const SLOWER_BY = 5;
 export const forgedFlood: ChaosRow = {
   id: 'F20',
   title: `${FORGED_PER_SECOND} forged callbacks a second beside ${HONEST_PER_SECOND} honest ones, from the same address`,
-  volume: { usual: 5, full: 60 },
+  volume: { usual: 3, full: 60 },
   async run({ databaseUrl, rounds: seconds }) {
     const gate = await startGate(databaseUrl);
     try {

@@ -68,7 +68,7 @@ const KILLS: readonly Kill[] = [
 export const killedRerun: ChaosRow = {
   id: 'F29',
   title: `a call of unknown outcome run again, the service killed at ${KILLS.length} points of that`,
-  volume: { usual: 2, full: 50 },
+  volume: { usual: 1, full: 50 },
   async run({ databaseUrl, rounds }) {
     const victim = await Victim.start(databaseUrl);
     const left: (Rerun & Kill)[] = [];

@@ -109,6 +109,8 @@ const KILLS: readonly Kill[] = [
       killWhileResuming(victim, count, {
         point: ({ confirmation }) => ({ says: ['pg_notify', `confirmation ${confirmation}`], letPass: true }),
         verify: paidOnce,
+        // Notified first, some may be on their way to the tool when the last one is.
+        mayBeClaimed: true,
       }),
   },
   {
@@ -445,15 +447,44 @@ async function killWhileResuming(
     readonly parked?: boolean;
     readonly point: KillPoint | ((run: WaitingRun) => KillPoint);
     readonly verify: (last: Victim, run: WaitingRun) => Promise<string | null>;
+    readonly mayBeClaimed?: boolean;
   },
 ): Promise<readonly Verify[]> {
-  const { parked = false, point, verify } = how;
+  const { parked = false, point, verify, mayBeClaimed = false } = how;
   const waiting = await runsToApprove(victim, 'oa__pay', count);
   if (parked) await allParked(victim, waiting);
   await victim.killAt(typeof point === 'function' ? waiting.map(point) : point, () =>
     approveAll(victim, waiting),
   );
-  return waiting.map((one) => (last) => verify(last, one));
+  const claimed = new Set(mayBeClaimed ? await claimedNow(victim) : []);
+  return waiting.map((one) => (last) => {
+    return claimed.has(one.confirmation) ? toldOrUnknown(last, one) : verify(last, one);
+  });
+}
+
+/** Of one killed at any moment after its claim: known where its answer was noted, unknown else, and never sent again. */
+async function toldOrUnknown(victim: Victim, { run, confirmation }: WaitingRun): Promise<string | null> {
+  const statusNow = async () => (await read(victim.service.url, confirmation)).execution.status;
+  const status = await until(
+    () =>
+      seldom(async () => {
+        const now = await statusNow();
+        return now === 'succeeded' || now === 'unknown' ? now : null;
+      }),
+    { deadlineMs: 60_000, what: 'succeeded or unknown' },
+  );
+  const { length } = paymentsOf(victim, run);
+  return length === 1 || (length === 0 && status === 'unknown')
+    ? null
+    : `${status}, and paid ${length} times`;
+}
+
+async function claimedNow({ databaseUrl }: Victim): Promise<readonly string[]> {
+  const claimed = await runStatement<{ id: string }>(
+    databaseUrl,
+    `select id from confirmations where execution_status = 'claimed'`,
+  );
+  return claimed.map(({ id }) => id);
 }
 
 async function paidOnce(victim: Victim, { run, confirmation }: WaitingRun): Promise<string | null> {

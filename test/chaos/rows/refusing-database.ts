@@ -34,7 +34,7 @@ export const refusingDatabase: ChaosRow = {
   id: 'F16',
   title:
     'lock timeout, deadlock, serialization failure, read-only server, exhausted pool under votes and claims',
-  volume: { usual: 8, full: 100 },
+  volume: { usual: 6, full: 100 },
   async run({ databaseUrl, rounds }) {
     const database = await connectPostgres({ url: databaseUrl, poolSize: POOL_SIZE });
     const core = startCore(database);
