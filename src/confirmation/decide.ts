@@ -9,6 +9,13 @@ import type { ConfirmationLedger, LedgerTransaction } from './ledger.ts';
 import type { PersonDirectory } from './person-directory.ts';
 import { type WeighedVote, weighVote } from './weigh-vote.ts';
 
+/**
+ * How long decisions that are made together wait for a card or a parked run: one that is held must not hold up the
+ * others, and two that hold many may each want a run of the other's. Far less than what the lanes take for a database
+ * that does not answer, so that each is decided on its own then, and far more than a commit takes.
+ */
+const TOGETHER_LOCK_WAIT_MS = 200;
+
 export interface DecidePorts {
   readonly ledger: ConfirmationLedger;
   readonly people: PersonDirectory;
@@ -34,13 +41,13 @@ export async function decide(input: DecideInput, ports: DecidePorts): Promise<De
 /**
  * Lets people decide requests, each another one, in one transaction: what many votes at once cost is mostly what one
  * does. Requests that somebody else holds, that are late, or that time has changed, are left to be decided on their
- * own, with nothing changed. A throw rolls all of them back.
+ * own, with nothing changed. A throw rolls all of them back; so does a card or a run that is held for long.
  */
 export async function decideTogether(
   inputs: readonly DecideInput[],
   { ledger, people }: Pick<DecidePorts, 'ledger' | 'people'>,
 ): Promise<readonly (DecideOutcome | null)[]> {
-  return ledger.transact(async (transaction) => {
+  const decideAll = async (transaction: LedgerTransaction) => {
     const locked = await transaction.lockFree(inputs.map(({ id }) => id));
     const weighed = new Map(
       inputs.map((input): [DecideInput, WeighedVote | null] => {
@@ -57,7 +64,8 @@ export async function decideTogether(
       const after = cast.find(({ id }) => id === input.id);
       return vote?.kind === 'counts' && after ? recordVote(vote, { after, input, transaction }) : null;
     });
-  });
+  };
+  return ledger.transact(decideAll, { lockWaitMs: TOGETHER_LOCK_WAIT_MS });
 }
 
 async function decideInside(

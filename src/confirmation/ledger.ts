@@ -38,9 +38,13 @@ export interface ConfirmationLedger {
   due(limit: number): Promise<DueConfirmations>;
   /**
    * Runs `work` in one transaction and commits it; a throw rolls back. Whoever waits for a changed request is
-   * notified after the commit; a notification that fails changes nothing (the poll finds the row).
+   * notified after the commit; a notification that fails changes nothing (the poll finds the row). A statement that
+   * waits longer than `lockWaitMs` for what somebody else holds fails; by default after 2 s.
    */
-  transact<T>(work: (transaction: LedgerTransaction) => Promise<T>): Promise<T>;
+  transact<T>(
+    work: (transaction: LedgerTransaction) => Promise<T>,
+    options?: { readonly lockWaitMs?: number },
+  ): Promise<T>;
 }
 
 export interface DueConfirmations {
@@ -67,8 +71,8 @@ export interface LedgerTransaction {
    */
   lock(id: ConfirmationId): Promise<LockedRequest | null>;
   /**
-   * The same for those of `ids` that nobody else holds at this moment; waits for none of them, so that a transaction may
-   * hold many and stand in nobody's way.
+   * The same for those of `ids` that nobody else holds at this moment; waits for none of them. What a change touches
+   * besides (its cards, a parked run) may be held all the same: who holds many has to give up soon (`lockWaitMs`).
    */
   lockFree(ids: readonly ConfirmationId[]): Promise<readonly LockedRequest[]>;
   /**

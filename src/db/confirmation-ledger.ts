@@ -51,14 +51,14 @@ export function createConfirmationLedger(input: {
       const due = await readDue(connection, limit);
       return { ...due, toUnknown: [...due.toUnknown, ...(await abandonedCallers(limit))] };
     },
-    async transact(work) {
+    async transact(work, options) {
       const changed = new Set<ConfirmationId>();
       const result = await database.transaction(async (inside) => {
         const { transaction, flush } = openLedgerTransaction(inside, changed);
         const outcome = await work(transaction);
         await flush();
         return outcome;
-      });
+      }, options);
       notifyAfterCommit(changed);
       return result;
     },

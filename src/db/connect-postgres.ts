@@ -89,7 +89,7 @@ export async function connectPostgres(options: PostgresOptions): Promise<Databas
     kind: 'postgres',
     connection,
     prepared,
-    transaction: (work) => runTransaction(pool, work),
+    transaction: (work, transactionOptions) => runTransaction(pool, work, transactionOptions),
     notifier: {
       notify: (topic, id) => notifications.send(encodeNotification(topic, id)),
       subscribe: (topic, onNotification) => subscriptions.subscribe(topic, onNotification),

@@ -3,6 +3,11 @@ import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 /** What a statement runs on: the pool, or one open transaction. The same on both drivers. */
 export type Connection = PgDatabase<PgQueryResultHKT, Record<string, never>>;
 
+export interface TransactionOptions {
+  /** How long a statement waits for what another transaction holds before it fails. */
+  readonly lockWaitMs?: number;
+}
+
 /**
  * One open database. Inside `transaction` only the given connection may be used: the embedded database has a single
  * connection, and a second statement beside the transaction would wait for it for ever.
@@ -15,8 +20,8 @@ export interface Database {
    * connection, without their parameters in sight.
    */
   readonly prepared: Connection;
-  /** Runs `work` in one transaction; a throw rolls it back. `lock_timeout` is 2 s inside. */
-  transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Runs `work` in one transaction; a throw rolls it back. Waits 2 s for a lock unless the options say otherwise. */
+  transaction<T>(work: (connection: Connection) => Promise<T>, options?: TransactionOptions): Promise<T>;
   readonly notifier: Notifier;
   close(): Promise<void>;
 }

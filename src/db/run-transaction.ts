@@ -1,10 +1,12 @@
 import { drizzle } from 'drizzle-orm/node-postgres';
 import type { Pool, PoolClient } from 'pg';
-import type { Connection } from './database.ts';
+import type { Connection, TransactionOptions } from './database.ts';
 import { preparedClient } from './prepared-client.ts';
 
 /** A server that does not take back a transaction within this time is not there any more. */
 const ROLLBACK_TIMEOUT_MS = 2_000;
+/** Longer than anybody holds a lock who is not stuck. */
+const LOCK_WAIT_MS = 2_000;
 const READ_ONLY_SQL_TRANSACTION = '25006';
 
 /**
@@ -15,13 +17,14 @@ const READ_ONLY_SQL_TRANSACTION = '25006';
 export async function runTransaction<T>(
   pool: Pool,
   work: (connection: Connection) => Promise<T>,
+  { lockWaitMs = LOCK_WAIT_MS }: TransactionOptions = {},
 ): Promise<T> {
   const client = await pool.connect();
   let clean = false;
   try {
     // The level is said, not left to the server's default: after each lock that was waited for, the next statement
     // has to see what its last holder committed.
-    await client.query("begin isolation level read committed; set local lock_timeout = '2s'");
+    await client.query(`begin isolation level read committed; set local lock_timeout = ${lockWaitMs}`);
     const result = await work(connectionOf(client));
     // After a statement that failed, and whose error `work` swallowed, the server rolls back and calls that no error.
     const { command } = await client.query('commit');

@@ -1,9 +1,9 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DecideInput, DecideOutcome } from '../../src/confirmation/confirmation-service.ts';
 import type { Database } from '../../src/db/database.ts';
 import { rowsOf } from '../../src/db/rows-of.ts';
-import type { ConfirmationId } from '../../src/ids.ts';
+import { type ConfirmationId, newRunId, type RunId } from '../../src/ids.ts';
 import { type Core, POLICY, person, startCore } from '../support/core.ts';
 import { DATABASES } from '../support/databases.ts';
 
@@ -139,36 +139,115 @@ describe.each(DATABASES)('decisions that come at once on $name', ({ open }) => {
     expect(answers.map(({ kind: outcome }) => outcome)).toEqual(['recorded', 'recorded', 'recorded']);
   });
 
-  it('pass by a request that somebody holds, and that one is decided once it is let go', async () => {
-    if (database.kind === 'embedded') return;
-    const ids = await pendings(10);
-    const [held, ...free] = ids;
-    if (!held) throw new Error('there are ten');
-    let letGo: () => void = () => {};
-    const holding = new Promise<void>((resolve) => {
-      letGo = resolve;
+  /** Runs `work` while another transaction holds what `lock` locks; gives it the function that ends that one. */
+  const whileHeld = async (lock: SQL, work: (letGo: () => Promise<void>) => Promise<void>) => {
+    let end: () => void = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
     });
     let isHeld: () => void = () => {};
     const locked = new Promise<void>((resolve) => {
       isHeld = resolve;
     });
     const holder = database.transaction(async (inside) => {
-      await inside.execute(sql`select 1 from confirmations where id = ${held} for update`);
+      await inside.execute(lock);
       isHeld();
-      await holding;
+      await ended;
     });
+    const letGo = () => {
+      end();
+      return holder;
+    };
     await locked;
-    let heldIsDecided = false;
-    const late = vote(held, 'li.wei').then((answer) => {
-      heldIsDecided = true;
-      return answer;
+    await work(letGo).finally(letGo);
+  };
+
+  it('pass by a request that somebody holds, and that one is decided once it is let go', async () => {
+    if (database.kind === 'embedded') return;
+    const ids = await pendings(10);
+    const [held, ...free] = ids;
+    if (!held) throw new Error('there are ten');
+    await whileHeld(sql`select from confirmations where id = ${held} for update`, async (letGo) => {
+      let heldIsDecided = false;
+      const late = vote(held, 'li.wei').then((answer) => {
+        heldIsDecided = true;
+        return answer;
+      });
+      const answers = await Promise.all(free.map((id) => vote(id, 'li.wei')));
+      expect(answers.map(({ kind: outcome }) => outcome)).toEqual(free.map(() => 'recorded'));
+      expect(heldIsDecided).toBe(false);
+      await letGo();
+      expect(await late).toMatchObject({ kind: 'recorded', closed: true });
     });
-    const answers = await Promise.all(free.map((id) => vote(id, 'li.wei')));
-    expect(answers.map(({ kind: outcome }) => outcome)).toEqual(free.map(() => 'recorded'));
-    expect(heldIsDecided).toBe(false);
-    letGo();
-    await holder;
-    expect(await late).toMatchObject({ kind: 'recorded', closed: true });
+  });
+
+  const parkedRun = async (): Promise<RunId> => {
+    const id = newRunId();
+    await database.connection.execute(sql`
+      insert into runs (id, organization, agent, executor, status, input, session, requester_named_by_agent,
+                        evaluation, parked_at)
+      values (${id}, 'acme', 'procurement', 'react', 'waiting', '', 's', false, false, clock_timestamp())`);
+    return id;
+  };
+
+  it.each([
+    ['card', (id: ConfirmationId) => sql`select from deliveries where confirmation_id = ${id} for update`],
+    [
+      'parked run',
+      (id: ConfirmationId) =>
+        sql`select from runs where id = (select run_id from confirmations where id = ${id}) for update`,
+    ],
+  ])('are not lost, and wait for nothing, where the %s of one is held', async (_what, lock) => {
+    if (database.kind === 'embedded') return;
+    const ids = await pendings(9);
+    const held = await core.pending(undefined, { runId: await parkedRun() });
+    await whileHeld(lock(held), async (letGo) => {
+      const begunAt = performance.now();
+      // The first two come alone, and the others together.
+      const others = ids.map((id) => vote(id, 'li.wei'));
+      const late = vote(held, 'li.wei');
+      expect((await Promise.all(others)).map(({ kind: outcome }) => outcome)).toEqual(
+        ids.map(() => 'recorded'),
+      );
+      expect(performance.now() - begunAt).toBeLessThan(1_500);
+      expect(await core.service.get(held)).toMatchObject({ status: 'pending', votes: [] });
+      await letGo();
+      expect(await late).toMatchObject({ kind: 'recorded', closed: true });
+    });
+  });
+
+  it('are all made where two replicas wake the same parked runs the other way round', async () => {
+    if (database.kind === 'embedded') return;
+    const other = startCore(database);
+    await database.connection.execute(
+      sql.raw(`create or replace function slowly() returns trigger language plpgsql as $$
+        begin perform pg_sleep(0.05); return null; end $$`),
+    );
+    await database.connection.execute(
+      sql`create trigger slowly after update on runs for each row execute function slowly()`,
+    );
+    try {
+      const [a, b] = [await parkedRun(), await parkedRun()];
+      const runs = [a, b, b, a];
+      const ids: ConfirmationId[] = [];
+      for (const runId of runs) ids.push(await core.pending(undefined, { runId }));
+      const decideBy = (service: Core['service'], mine: readonly ConfirmationId[]) =>
+        mine.map((id) =>
+          service.decide({
+            ...{ id, person: person('li.wei'), verdict: 'approve', reason: null, argsDigest: null },
+            surface: { kind: 'api' },
+          }),
+        );
+      const [before, after] = [await pendings(2), await pendings(2)];
+      const made = await Promise.all([
+        ...decideBy(core.service, [...before, ...ids.slice(0, 2)]),
+        ...decideBy(other.service, [...after, ...ids.slice(2)]),
+      ]);
+      expect(made.map(({ kind: outcome }) => outcome)).toEqual(made.map(() => 'recorded'));
+    } finally {
+      await database.connection.execute(sql`drop trigger slowly on runs`);
+      other.stop();
+    }
   });
 
   it('are each made on their own where one of them brings a fault', async () => {
