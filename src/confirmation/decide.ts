@@ -45,9 +45,17 @@ export async function decide(input: DecideInput, ports: DecidePorts): Promise<De
  */
 export async function decideTogether(
   inputs: readonly DecideInput[],
-  { ledger, people }: Pick<DecidePorts, 'ledger' | 'people'>,
+  {
+    ledger,
+    people,
+    onBegun,
+  }: Pick<DecidePorts, 'ledger' | 'people'> & {
+    /** Told once the transaction has its connection. */
+    readonly onBegun?: () => void;
+  },
 ): Promise<readonly (DecideOutcome | null)[]> {
   const decideAll = async (transaction: LedgerTransaction) => {
+    onBegun?.();
     const locked = await transaction.lockFree(inputs.map(({ id }) => id));
     const weighed = new Map(
       inputs.map((input): [DecideInput, WeighedVote | null] => {

@@ -39,6 +39,8 @@ export function createDecisionLanes(
   const underway = new Set<ConfirmationId>();
   let lanesTaken = 0;
 
+  const hasWaitedLong = ({ since }: Waiting) => clock.monotonic() - since > LONGEST_WAIT_MS;
+
   function fillLanes() {
     while (lanesTaken < LANES) {
       const group = takeGroup();
@@ -54,7 +56,7 @@ export function createDecisionLanes(
       if (group.length === MOST_TOGETHER) break;
       if (underway.has(one.input.id)) continue;
       waiting.delete(one);
-      if (clock.monotonic() - one.since > LONGEST_WAIT_MS) {
+      if (hasWaitedLong(one)) {
         one.reject(new CountersignError('unavailable', 'The vote could not be recorded in time.'));
         continue;
       }
@@ -65,16 +67,20 @@ export function createDecisionLanes(
   }
 
   async function makeTogether(group: readonly Waiting[]): Promise<void> {
-    const begunAt = clock.monotonic();
+    // Until it has a connection nothing has failed: a wait for one is no sign that the database does not answer.
+    let begunAt = clock.monotonic();
+    const onBegun = () => {
+      begunAt = clock.monotonic();
+    };
     const inputs = group.map(({ input }) => input);
-    const made = await decideTogether(inputs, ports).then(
+    const made = await decideTogether(inputs, { ...ports, onBegun }).then(
       (outcomes) => ({ outcomes }),
       (error: unknown) => ({ error }),
     );
     lanesTaken -= 1;
-    const isOver = 'error' in made && clock.monotonic() - begunAt > FAILED_AT_ONCE_MS;
+    const isOver = clock.monotonic() - begunAt > FAILED_AT_ONCE_MS;
     for (const [index, one] of group.entries()) {
-      if (isOver) refuse(one, made.error);
+      if ('error' in made && (isOver || hasWaitedLong(one))) refuse(one, made.error);
       else void finish(one, 'outcomes' in made ? (made.outcomes[index] ?? null) : null);
     }
     fillLanes();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { DecideInput } from '../../src/confirmation/confirmation-service.ts';
 import { createDecisionLanes } from '../../src/confirmation/decision-lanes.ts';
-import type { ConfirmationLedger } from '../../src/confirmation/ledger.ts';
+import type { ConfirmationLedger, LedgerTransaction } from '../../src/confirmation/ledger.ts';
 import type { ConfirmationId } from '../../src/ids.ts';
 import { ManualClock } from '../channels/manual-clock.ts';
 import { person } from '../support/core.ts';
@@ -9,6 +10,15 @@ const NOBODY = {
   people: { byId: () => null, absenceOf: () => null },
   reach: { addressOf: () => null, accountsOf: () => [] },
 };
+
+const votedBy = (id: string): DecideInput => ({
+  id: id as ConfirmationId,
+  person: person('li.wei'),
+  verdict: 'approve',
+  reason: null,
+  argsDigest: null,
+  surface: { kind: 'api' },
+});
 
 /** Lanes over a database of which each transaction fails when the test says so. */
 function rig() {
@@ -20,15 +30,7 @@ function rig() {
     clock,
     ledger: { transact } as unknown as ConfirmationLedger,
   });
-  const vote = (id: string) =>
-    decide({
-      id: id as ConfirmationId,
-      person: person('li.wei'),
-      verdict: 'approve',
-      reason: null,
-      argsDigest: null,
-      surface: { kind: 'api' },
-    });
+  const vote = (id: string) => decide(votedBy(id));
   const fail = async () => {
     failures.shift()?.(new Error('connection lost'));
     await new Promise((resolve) => setImmediate(resolve));
@@ -53,6 +55,21 @@ describe('decisions while the database does not answer', () => {
     await fail();
     await voted;
     expect(failures).toHaveLength(0);
+  });
+
+  it('are tried on their own where the transaction waited for a connection, and then failed at once', async () => {
+    const clock = new ManualClock();
+    const inside = { lockFree: () => Promise.reject(new Error('poisoned')), lock: async () => null };
+    const transact = async (work: (transaction: LedgerTransaction) => Promise<unknown>) => {
+      clock.advance(1_500);
+      return work(inside as unknown as LedgerTransaction);
+    };
+    const decide = createDecisionLanes({
+      ...NOBODY,
+      clock,
+      ledger: { transact } as unknown as ConfirmationLedger,
+    });
+    expect(await decide(votedBy('a'))).toEqual({ kind: 'not-found' });
   });
 
   it('are not begun once they have waited for ten seconds', async () => {
