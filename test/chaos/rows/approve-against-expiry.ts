@@ -9,7 +9,7 @@ const SIDE_BY_SIDE = 8;
 export const approveAgainstExpiry: ChaosRow = {
   id: 'F2',
   title: 'approve against expiry, within 3 ms of the deadline',
-  volume: { usual: 1_000, full: 10_000 },
+  volume: { usual: 300, full: 10_000 },
   async run({ databaseUrl, rounds }) {
     const database = await connectPostgres({ url: databaseUrl, poolSize: 20 });
     const core = startCore(database);

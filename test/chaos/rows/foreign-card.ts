@@ -41,7 +41,7 @@ function variants(chat: ChatId, shown: Shown, otherRequest: Shown): readonly [st
 export const foreignCard: ChaosRow = {
   id: 'F9',
   title: "forwarded and copied cards, another request's message or token, an old version, an unknown message",
-  volume: { usual: 30, full: 240 },
+  volume: { usual: 20, full: 240 },
   async run({ databaseUrl, rounds }) {
     const gate = await startGate(databaseUrl);
     try {

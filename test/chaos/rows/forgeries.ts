@@ -9,7 +9,7 @@ const PER_ADDRESS = 50;
 export const forgeries: ChaosRow = {
   id: 'F7',
   title: 'forgeries of proof and body, over HTTP',
-  volume: { usual: 1_200, full: 6_000 },
+  volume: { usual: 600, full: 6_000 },
   async run({ databaseUrl, rounds }) {
     const gate = await startGate(databaseUrl);
     try {

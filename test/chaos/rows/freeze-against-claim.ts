@@ -12,7 +12,7 @@ const WANG = { id: person('wang.fang'), name: 'wang.fang' };
 export const freezeAgainstClaim: ChaosRow = {
   id: 'F26',
   title: 'a freeze begins while 2 processes claim 8 grants',
-  volume: { usual: 25, full: 500 },
+  volume: { usual: 15, full: 500 },
   async run({ databaseUrl, rounds }) {
     const database = await connectPostgres({ url: databaseUrl });
     const core = startCore(database);

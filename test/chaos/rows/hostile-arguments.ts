@@ -86,7 +86,7 @@ function processorMs(work: () => unknown): number {
 export const hostileArguments: ChaosRow = {
   id: 'F21',
   title: '1 MiB, depth 10,000, 70,000 keys, __proto__; bombs for regular expressions and globs in policies',
-  volume: { usual: 60, full: 500 },
+  volume: { usual: 40, full: 500 },
   async run({ databaseUrl, rounds }) {
     const gate = await startGate(databaseUrl);
     const slow: string[] = [];

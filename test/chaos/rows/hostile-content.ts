@@ -123,7 +123,7 @@ type Hostile = typeof requests extends fc.Arbitrary<infer T> ? T : never;
 export const hostileContent: ChaosRow = {
   id: 'F22',
   title: 'hostile text in arguments, names, summaries and reasons, drawn by every channel',
-  volume: { usual: 120, full: 2_000 },
+  volume: { usual: 80, full: 2_000 },
   async run({ rounds }) {
     let approvable = 0;
     let largest = 0;

@@ -64,7 +64,7 @@ const FAULTS: readonly {
 export const lostSignals: ChaosRow = {
   id: 'F15',
   title: 'LISTEN backend terminated, NOTIFY dropped, listener half-open, every connection half-open',
-  volume: { usual: 16, full: 500 },
+  volume: { usual: 12, full: 500 },
   async run({ databaseUrl, rounds }) {
     const proxy = await startTcpProxy(databaseUrl);
     let listenerLost = 0;

@@ -9,7 +9,7 @@ const RELEASED_WITHIN_MS = 5_000;
 export const manyDecided: ChaosRow = {
   id: 'F25',
   title: 'all pending requests decided at once by another process',
-  volume: { usual: 500, full: 10_000 },
+  volume: { usual: 300, full: 10_000 },
   async run({ databaseUrl, rounds }) {
     const here = await connectPostgres({ url: databaseUrl });
     const elsewhere = await connectPostgres({ url: databaseUrl, listen: false });

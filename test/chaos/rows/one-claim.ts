@@ -6,7 +6,7 @@ import { startWorker } from '../worker-process.ts';
 export const oneClaim: ChaosRow = {
   id: 'F11',
   title: '32 executors in 2 processes claim one grant',
-  volume: { usual: 60, full: 500 },
+  volume: { usual: 30, full: 500 },
   async run({ databaseUrl, rounds }) {
     const database = await connectPostgres({ url: databaseUrl });
     const core = startCore(database);

@@ -10,7 +10,7 @@ const PEOPLE_PER_PROCESS = 16;
 export const oneWinner: ChaosRow = {
   id: 'F1',
   title: '64 approvers on one request, approve and reject mixed, from 4 processes',
-  volume: { usual: 100, full: 1_000 },
+  volume: { usual: 30, full: 1_000 },
   async run({ databaseUrl, rounds }) {
     const database = await connectPostgres({ url: databaseUrl });
     const core = startCore(database);

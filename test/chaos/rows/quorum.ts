@@ -11,7 +11,7 @@ export const quorum: ChaosRow = {
   id: 'F5',
   title:
     'quorum 2 of 3: one person 50 times from Slack and Feishu beside their delegate, then two people at once',
-  volume: { usual: 50, full: 1_000 },
+  volume: { usual: 30, full: 1_000 },
   async run({ databaseUrl, rounds }) {
     const database = await connectPostgres({ url: databaseUrl });
     const core = startCore(database);

@@ -11,7 +11,7 @@ const ALMOST_STALE_MS = 297_000;
 export const replays: ChaosRow = {
   id: 'F6',
   title: 'callback replays: the same bytes again and again, reordered, after a restart, stale',
-  volume: { usual: 200, full: 10_000 },
+  volume: { usual: 120, full: 10_000 },
   async run({ databaseUrl, rounds }) {
     const gate = await startGate(databaseUrl);
     try {

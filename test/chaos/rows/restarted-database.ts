@@ -11,7 +11,7 @@ const RESTART_EVERY_MS = 5_000;
 export const restartedDatabase: ChaosRow = {
   id: 'F14',
   title: 'PostgreSQL restarted again and again while calls are asked about, decided, resumed and claimed',
-  volume: { usual: 80, full: 5_000 },
+  volume: { usual: 60, full: 5_000 },
   async run({ rounds }) {
     const durable = await startDurableService();
     try {
@@ -43,12 +43,19 @@ async function restartUnder({ postgres, service }: DurableService, rounds: numbe
 
   const once = async (round: number) => {
     const key = randomUUID();
-    const asked = await step(() =>
-      call<{ confirmation: ConfirmationJson }>(service.url, 'POST', '/v1/confirmations', {
-        headers: { 'idempotency-key': key },
-        body: { tool: 'bank__transfer', args: PAYMENT, agent: 'procurement', requester: 'zhao.min' },
-      }),
-    );
+    const asked = await step(async () => {
+      const answer = await call<{ confirmation: ConfirmationJson }>(
+        service.url,
+        'POST',
+        '/v1/confirmations',
+        {
+          headers: { 'idempotency-key': key },
+          body: { tool: 'bank__transfer', args: PAYMENT, agent: 'procurement', requester: 'zhao.min' },
+        },
+      );
+      // A gate that met the restart denies the call, and whoever asked asks again.
+      return answer.body.confirmation === undefined ? { ...answer, status: 503 } : answer;
+    });
     const { id, argsDigest } = asked.body.confirmation;
     const path = `/v1/confirmations/${id}`;
     const resumed = step(() => call<ConfirmationJson>(service.url, 'GET', `${path}?wait=30s`));

@@ -7,7 +7,7 @@ import { startWorker } from '../worker-process.ts';
 export const threeWays: ChaosRow = {
   id: 'F4',
   title: 'approve, reject and cancel at once, from 3 processes',
-  volume: { usual: 120, full: 5_000 },
+  volume: { usual: 60, full: 5_000 },
   async run({ databaseUrl, rounds }) {
     const database = await connectPostgres({ url: databaseUrl });
     const core = startCore(database);
