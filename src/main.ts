@@ -191,6 +191,11 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
   startDeliveries(foundation, { ...core, freezes, channels, publicUrl: config.publicUrl ?? url });
   await engine.start();
   started.push(engine);
+  metrics.observe(
+    'countersign_votes_under_way',
+    'Votes of people that this process has not answered yet',
+    core.confirmations.votesUnderWay,
+  );
   metrics.observe('countersign_active_runs', 'Runs that this process works on', engine.activeRuns);
   return { url };
 }

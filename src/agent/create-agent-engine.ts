@@ -57,7 +57,7 @@ export function createAgentEngine(ports: AgentEnginePorts): AgentEngine {
     clock,
     logger,
     exclusive: ports.exclusive,
-    resumeAtOnce: config.resumeAtOnce,
+    resumeAtOnce: () => placesBeside(ports.confirmations.votesUnderWay(), config.resumeAtOnce),
     work: (record, stop, place) => workThrough(record, stop, place, workerPorts),
     abandon: (record) => giveUpRun(record, workerPorts),
   });
@@ -103,3 +103,12 @@ export function createAgentEngine(ports: AgentEnginePorts): AgentEngine {
     },
   };
 }
+
+/** So many votes are on their way where people decide one request after the other. */
+const FEW_VOTES = 4;
+/** How many runs go on while more people than that wait for the answer to their vote. */
+const BEHIND_VOTES = 2;
+
+/** A person waits three seconds at most for the answer to a tap; what is woken by it has waited for minutes. */
+const placesBeside = (votes: number, resumeAtOnce: number): number =>
+  votes <= FEW_VOTES ? resumeAtOnce : Math.min(BEHIND_VOTES, resumeAtOnce);
