@@ -42,7 +42,9 @@ export interface ProposedCall {
     | { readonly kind: 'text'; readonly text: string }
     | { readonly kind: 'object'; readonly args: JsonObject }
     /** A plan whose references lead nowhere. */
-    | { readonly kind: 'refused'; readonly message: string };
+    | { readonly kind: 'refused'; readonly message: string }
+    /** A plan of an evaluation that refers to what a stubbed call would have answered; `args` as the plan has them. */
+    | { readonly kind: 'unknowable'; readonly args: JsonObject; readonly message: string };
 }
 
 /** How a call ended. */

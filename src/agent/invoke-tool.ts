@@ -1,9 +1,8 @@
 import { sleep } from '../clock.ts';
-import type { ParsedJson } from '../confirmation/arguments.ts';
 import { dispatchPreToolUse } from '../hook/dispatch-pre-tool-use.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { awaitApproval } from './await-approval.ts';
-import { checkRewritten, readArguments } from './call-arguments.ts';
+import { argumentsShown, checkRewritten, type ReadArguments, readArguments } from './call-arguments.ts';
 import {
   type CallScope,
   digestOfProposal,
@@ -43,7 +42,7 @@ export async function invokeTool(
     callId: call.callId,
     tool: call.toolName,
     args: call.args,
-    proposedDigest: call.tool === null || parsed.kind === 'refused' ? null : digestOfProposal(call, scope),
+    proposedDigest: call.tool === null || parsed.kind !== 'parsed' ? null : digestOfProposal(call, scope),
   });
   return judge(call, { parsed, rejectedBefore }, scope, ports);
 }
@@ -53,7 +52,7 @@ export function openCall(
   proposed: ProposedCall,
   scope: CallScope,
   ports: Pick<InvokePorts, 'clock'>,
-): { readonly call: OpenCall; readonly parsed: ParsedJson } {
+): { readonly call: OpenCall; readonly parsed: ReadArguments } {
   const parsed = readArguments(proposed.arguments);
   return {
     parsed,
@@ -62,7 +61,7 @@ export function openCall(
       callId: proposed.callId,
       toolName: proposed.tool,
       tool: scope.tools.get(proposed.tool) ?? null,
-      args: parsed.kind === 'parsed' ? parsed.value : {},
+      args: argumentsShown(parsed),
       confirmation: null,
       sideEffects: [],
       startedAtMs: ports.clock.monotonic(),
@@ -73,7 +72,7 @@ export function openCall(
 /** Everything before a person or the tool: tool, arguments, hooks, gate. No exception in here lets a call run. */
 export async function judge(
   call: OpenCall,
-  { parsed, rejectedBefore }: { readonly parsed: ParsedJson; readonly rejectedBefore: boolean },
+  { parsed, rejectedBefore }: { readonly parsed: ReadArguments; readonly rejectedBefore: boolean },
   scope: CallScope,
   ports: InvokePorts,
 ): Promise<SettledCall> {
@@ -89,6 +88,8 @@ export async function judge(
   if (parsed.kind === 'refused') {
     return endBlocked(call, blockedBy('invalid_arguments', parsed.message), scope, ports);
   }
+  // Before the hooks: what they would judge is not known.
+  if (parsed.kind === 'unknowable') return endStubbed(call, parsed.message, scope, ports);
   const check = tool.validate(call.args);
   if (check.kind === 'invalid') {
     return endBlocked(call, blockedBy('invalid_arguments', check.message), scope, ports);
@@ -118,7 +119,7 @@ export async function judge(
         ports,
       );
     case 'stubbed':
-      return endStubbed({ ...judged, args: verdict.args }, scope, ports);
+      return endStubbed({ ...judged, args: verdict.args }, null, scope, ports);
     case 'pending': {
       const asked: OpenCall = { ...judged, args: verdict.args, confirmation: verdict.confirmationId };
       await scope.log.waiting({

@@ -1,4 +1,4 @@
-import type { ParsedJson } from '../confirmation/arguments.ts';
+import type { ReadArguments } from './call-arguments.ts';
 import {
   type CallScope,
   digestOfProposal,
@@ -55,7 +55,7 @@ function waitAgain(call: OpenCall, scope: CallScope, ports: InvokePorts): Promis
 /** The gate may have stored its request just before the crash: then people are asked already, once. */
 async function judgeAgain(
   call: OpenCall,
-  parsed: ParsedJson,
+  parsed: ReadArguments,
   scope: CallScope,
   ports: InvokePorts,
 ): Promise<SettledCall> {
