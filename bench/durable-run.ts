@@ -105,9 +105,9 @@ async function stepMs(facts: RunFacts, record: RunRecord): Promise<number> {
 const callingModel = (): Model => ({
   async complete({ messages }) {
     const turn = messages.filter(({ role }) => role === 'assistant').length;
-    if (turn === CALLS) return { kind: 'answered', text: 'Done.', toolCalls: [], tokens: 0 };
+    if (turn === CALLS) return { kind: 'answered', text: 'Done.', toolCalls: [], tokens: 0, cut: null };
     const args = { payee: `Acme Steel ${turn}`, amount: '68000.00', currency: 'CNY', memo: 'PO-2291' };
     const call = { id: `call_${turn}`, name: PAYING_TOOL.name, arguments: JSON.stringify(args) };
-    return { kind: 'answered', text: null, toolCalls: [call], tokens: 0 };
+    return { kind: 'answered', text: null, toolCalls: [call], tokens: 0, cut: null };
   },
 });

@@ -8,8 +8,9 @@ import { type Executor, failedRun, type RunWork } from './executor.ts';
 import type { PlanNode } from './plan.ts';
 import { dependenciesOf } from './plan-check.ts';
 import { referencedNodes, resolveReferences } from './plan-references.ts';
+import type { RunFailure } from './run-failure.ts';
 import { timeSpent } from './run-limits.ts';
-import type { InvocationError, RunEnd, StoredInvocation } from './run-record.ts';
+import type { RunEnd, StoredInvocation } from './run-record.ts';
 import { isSuspended, RunStop } from './run-stop.ts';
 
 /** What a person said became of a call whose outcome nobody knew. */
@@ -24,7 +25,7 @@ type NodeEnd =
   /** Of an evaluation: what depends on it runs, but for what would need its result. */
   | { readonly kind: 'stubbed'; readonly result: JsonValue }
   /** Fails the run. */
-  | { readonly kind: 'failed'; readonly error: InvocationError };
+  | { readonly kind: 'failed'; readonly error: RunFailure };
 
 /**
  * Works through a given plan: every node whose dependencies have ended runs, side by side with the others. What an
@@ -59,7 +60,7 @@ class PlanRun {
   /** Stops the other nodes once the run has failed, or met a fault. */
   readonly #failed = new AbortController();
   readonly #signal: AbortSignal;
-  #failure: InvocationError | null = null;
+  #failure: RunFailure | null = null;
   #fault: { readonly error: unknown } | null = null;
   #holds = 0;
 
