@@ -11,7 +11,7 @@ import { createRunStore } from '../src/db/run-store.ts';
 import { HookRegistry } from '../src/hook/hook-registry.ts';
 import { type BenchRow, quantile } from './bench-row.ts';
 import { IdleGate } from './hook-dispatch.ts';
-import { newFacts, PAYING_TOOL, portsWithoutPeople, SilentRecord } from './in-memory-run.ts';
+import { ALWAYS_THERE, newFacts, PAYING_TOOL, portsWithoutPeople, SilentRecord } from './in-memory-run.ts';
 
 const CALLS = 10;
 /** Each tool call, each turn of the model that asks for one, and the turn that ends the run. */
@@ -69,7 +69,8 @@ async function stepMs(facts: RunFacts, record: RunRecord): Promise<number> {
     requesterNamedByAgent: false,
     session: facts.session,
     evaluation: false,
-    tools: new Map([[PAYING_TOOL.name, PAYING_TOOL]]),
+    tools: () => new Map([[PAYING_TOOL.name, PAYING_TOOL]]),
+    reach: ALWAYS_THERE,
     hooks: new HookRegistry({ hooks: [], gate: new IdleGate() }),
     log: record,
     waits,

@@ -20,6 +20,7 @@ import { BLOCK_MESSAGES, type BlockedCall, REJECTED_BEFORE } from './observation
 import { isSuspended, throwIfSuspended } from './run-stop.ts';
 import { NOT_SENT, SEND_WITHIN_MS } from './send-window.ts';
 import type { Tool, ToolOutcome } from './tool.ts';
+import { awaitTool, NOT_LISTED } from './tool-reach.ts';
 
 /** How long a tool may take to notice that its time is over. */
 const ABORT_GRACE_MS = 1_000;
@@ -35,6 +36,7 @@ export async function invokeTool(
   scope: CallScope,
   ports: InvokePorts,
 ): Promise<SettledCall> {
+  await awaitListing(proposed.tool, scope);
   const { call, parsed } = openCall(proposed, scope, ports);
   const { rejectedBefore } = await scope.log.proposed({
     id: call.id,
@@ -45,6 +47,11 @@ export async function invokeTool(
     proposedDigest: call.tool === null || parsed.kind !== 'parsed' ? null : digestOfProposal(call, scope),
   });
   return judge(call, { parsed, rejectedBefore }, scope, ports);
+}
+
+/** A tool that only seems to be missing, because its server has not listed any yet. */
+export async function awaitListing(name: string, scope: CallScope): Promise<void> {
+  if (scope.reach.isUnlisted(name)) await awaitTool(name, scope);
 }
 
 /** The call as it was proposed, its arguments read without loss. */
@@ -60,7 +67,7 @@ export function openCall(
       id: proposed.id,
       callId: proposed.callId,
       toolName: proposed.tool,
-      tool: scope.tools.get(proposed.tool) ?? null,
+      tool: scope.tools().get(proposed.tool) ?? null,
       args: argumentsShown(parsed),
       confirmation: null,
       sideEffects: [],
@@ -78,12 +85,10 @@ export async function judge(
 ): Promise<SettledCall> {
   const { tool } = call;
   if (tool === null) {
-    return endBlocked(
-      call,
-      blockedBy('unknown_tool', `There is no tool named ${quoted(call.toolName)}.`),
-      scope,
-      ports,
-    );
+    const blocked = scope.reach.isUnlisted(call.toolName)
+      ? blockedBy('gate_unavailable', NOT_LISTED)
+      : blockedBy('unknown_tool', `There is no tool named ${quoted(call.toolName)}.`);
+    return endBlocked(call, blocked, scope, ports);
   }
   if (parsed.kind === 'refused') {
     return endBlocked(call, blockedBy('invalid_arguments', parsed.message), scope, ports);
@@ -128,7 +133,7 @@ export async function judge(
         args: asked.args,
         sideEffects: asked.sideEffects,
       });
-      return runOnceApproved(asked, tool, verdict.confirmationId, scope, ports);
+      return runOnceApproved(asked, verdict.confirmationId, scope, ports);
     }
     case 'allowed':
       return run({ ...judged, args: verdict.args }, tool, null, scope, ports);
@@ -138,7 +143,6 @@ export async function judge(
 /** Waits for people, claims, and runs exactly what they approved. */
 export async function runOnceApproved(
   call: OpenCall,
-  tool: Tool,
   confirmation: ConfirmationId,
   scope: CallScope,
   ports: InvokePorts,
@@ -146,7 +150,7 @@ export async function runOnceApproved(
   const approval = await awaitApproval(call, confirmation, scope, ports);
   switch (approval.kind) {
     case 'claimed':
-      return run(call, tool, approval.sendBeforeMs, scope, ports);
+      return run({ ...call, tool: approval.tool }, approval.tool, approval.sendBeforeMs, scope, ports);
     case 'blocked':
       return endBlocked(call, approval.blocked, scope, ports);
     case 'spent':

@@ -75,7 +75,7 @@ export class ReactExecutor implements Executor {
       }
       const answer = await this.#model.complete({
         messages,
-        tools: [...work.scope.tools.values()],
+        tools: [...work.scope.tools().values()],
         signal: work.scope.signal,
       });
       if (answer.kind === 'failed') {

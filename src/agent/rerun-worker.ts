@@ -107,6 +107,8 @@ async function rerun(id: ConfirmationId, signal: AbortSignal, ports: RerunWorker
   const request = await ports.confirmations.get(id);
   if (request === null || request.invocationId === null) return;
   const found = await ports.store.find(request.invocationId);
+  // Its server may come back while the grant is good: the next look finds it.
+  if (found && ports.agents.find(found.run.agent)?.reach.isReachable(request.tool) === false) return;
   const ready = found && readyOf(found, request, signal, ports);
   if (!ready) {
     const actor =

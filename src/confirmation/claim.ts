@@ -1,3 +1,4 @@
+import { CountersignError } from '../errors.ts';
 import { auditActorOf } from './cancel.ts';
 import type { ConfirmationRequest } from './confirmation-request.ts';
 import type { ClaimInput, ClaimOutcome } from './confirmation-service.ts';
@@ -13,7 +14,8 @@ type RefusalCode = Extract<ClaimOutcome, { kind: 'refused' }>['code'];
 /**
  * Uses the grant up, once, for exactly the arguments that were approved. One transaction: the switches shared, the
  * request locked, everything checked again, then the guarded UPDATE that returns one row, or nothing runs. What has
- * changed since the approval (the tool's definition, read-only, a freeze) revokes the grant for good.
+ * changed since the approval (the tool's definition, read-only, a freeze) revokes the grant for good. Throws `unavailable`,
+ * and nothing is changed, where nobody can say whether the tool has.
  */
 export function claim(
   input: ClaimInput,
@@ -80,6 +82,10 @@ function revocationOf(
   toolFacts: ToolFacts,
 ): 'tool_changed' | 'read_only' | 'frozen' | null {
   const { request, toolWrites, connector } = locked;
+  if (toolFacts.isUnlisted(request.tool)) {
+    const what = `The server of the tool "${request.tool}" has not been there since the service started`;
+    throw new CountersignError('unavailable', `${what}; claim again once it is.`);
+  }
   if (toolFacts.versionOf(request.tool) !== request.toolVersion) return 'tool_changed';
   return stoppedBy({ tool: request.tool, writes: toolWrites, connector }, controls);
 }
