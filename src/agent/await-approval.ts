@@ -2,6 +2,7 @@ import { sleep } from '../clock.ts';
 import type { ClosedConfirmationRequest, ConfirmationRequest } from '../confirmation/confirmation-request.ts';
 import type { ConfirmationId } from '../ids.ts';
 import type { CallScope, OpenCall } from './call-scope.ts';
+import { type ClaimAttempt, newAttempt } from './claim-attempt.ts';
 import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
 import { BLOCK_MESSAGES, type BlockedCall } from './observation.ts';
 import { RunStop, throwIfSuspended } from './run-stop.ts';
@@ -94,15 +95,20 @@ async function claimGrant(
   scope: CallScope,
   { confirmations, clock, logger }: InvokePorts,
 ): Promise<Approval> {
+  let attempt: ClaimAttempt | null = null;
   for (let faults = 0; ; ) {
-    // A grant is not used up on a server that is away for a moment, as most are when everything has just been started.
-    await awaitTool(call.toolName, scope);
-    if (scope.reach.isUnlisted(call.toolName)) return withdrawUnlisted(id, scope, { confirmations });
-    // Taken before the claim, so that the time to send is never longer than the database granted.
-    const claimedAtMs = clock.monotonic();
+    if (attempt === null) {
+      // A grant is not used up on a server that is away for a moment, as most are when everything has just been started.
+      await awaitTool(call.toolName, scope);
+      if (scope.reach.isUnlisted(call.toolName)) return withdrawUnlisted(id, scope, { confirmations });
+      attempt = newAttempt(clock);
+    }
     let outcome: Awaited<ReturnType<typeof confirmations.claim>>;
     try {
-      outcome = await confirmations.claim({ id, actor: actorOfRun(scope), args: call.args });
+      outcome = await confirmations.claim({
+        ...{ id, actor: actorOfRun(scope), args: call.args },
+        claimant: attempt.claimant,
+      });
     } catch (error) {
       faults += 1;
       logger.warn({ err: error, confirmation: id, faults }, 'the grant cannot be claimed');
@@ -117,7 +123,7 @@ async function claimGrant(
       return {
         tool,
         kind: 'claimed',
-        sendBeforeMs: claimedAtMs + sendWindowMs(outcome.request, outcome.sendBy),
+        sendBeforeMs: attempt.sinceMs + sendWindowMs(outcome.request, outcome.sendBy),
       };
     }
     switch (outcome.code) {
@@ -125,10 +131,10 @@ async function claimGrant(
       case 'revoked':
         return unusable(outcome.request);
       case 'already_claimed':
-        // By the claim whose answer was lost: without its time to send, nothing can be sent under it.
-        return faults === 0 ? { kind: 'spent' } : giveBack(id, scope, { confirmations, logger });
+        return { kind: 'spent' };
       case 'not_yet_executable':
         await coolOff(id, outcome.retryAfterMs ?? 0, scope, { confirmations, clock, logger });
+        attempt = null;
         break;
       default:
         logger.error(

@@ -27,6 +27,8 @@ export function claim(
     if (!locked) return { kind: 'not-found' };
     const { request } = locked;
 
+    const before = await claimedBefore(input, request, transaction);
+    if (before !== null) return before;
     const refusal = refusalOf(input, locked);
     if (refusal !== null) return refuse(request, refusal, { opensInMs: locked.opensInMs });
     if (locked.window === 'over') return refuse(await lapseInside(transaction, request), 'lapsed');
@@ -49,10 +51,27 @@ export function claim(
       kind: 'grant.claimed',
       ...subjectOf(request),
       actor: auditActorOf(input.actor),
-      data: { argsDigest: request.argsDigest, sendBy: claimed.sendBy.toISOString() },
+      data: {
+        argsDigest: request.argsDigest,
+        sendBy: claimed.sendBy.toISOString(),
+        ...(input.claimant !== undefined && { claimant: input.claimant }),
+      },
     });
     return { kind: 'claimed', ...claimed };
   });
+}
+
+/** The same claim, made before: its event says by whom. */
+async function claimedBefore(
+  { id, claimant }: ClaimInput,
+  request: ConfirmationRequest,
+  transaction: LedgerTransaction,
+): Promise<ClaimOutcome | null> {
+  if (claimant === undefined || request.status !== 'approved' || request.execution.status !== 'claimed')
+    return null;
+  if ((await transaction.claimantOf(id)) !== claimant) return null;
+  const { executeBy, sendBy } = request.execution;
+  return { kind: 'claimed', request, executeBy, sendBy };
 }
 
 function refusalOf(input: ClaimInput, locked: LockedRequest): RefusalCode | null {

@@ -284,6 +284,20 @@ describe('a call whose outcome nobody knows', () => {
     expect(invocations).toMatchObject([{ status: 'succeeded' }]);
   });
 
+  it('a process whose claim was made and never answered finds it again, and sends once', async () => {
+    const { id } = await rig.engine.start({ agent: BUYER, input: script([AGAIN]) });
+    const second = await askedAgain(await unknown(id));
+    for (const engine of [rig.engine, other]) {
+      engine.afterClaim = () => {
+        for (const each of [rig.engine, other]) each.afterClaim = null;
+        throw new Error('the connection broke');
+      };
+    }
+    await vote(other, second, 'approve');
+    await ended(second.id, 'succeeded');
+    expect(rig.payments.callsTo('/flaky').length).toBe(2);
+  });
+
   it('a cancelled run withdraws the question, and nothing runs', async () => {
     const { id } = await rig.engine.start({ agent: BUYER, plan: [toolNode('a', 'oa__pay_again', PAYMENT)] });
     const first = await unknown(id);
