@@ -20,6 +20,7 @@ export class SilentRecord implements RunRecord {
     return { facts: this.#facts, messages: [], invocations: [], cancelRequested: false, holding: false };
   }
   async appendMessages() {}
+  async takenUpUnder() {}
   async planned() {}
   async workedMs() {
     return 0;
@@ -107,6 +108,7 @@ export const newFacts = (): RunFacts => {
     requester: null,
     requesterNamedByAgent: false,
     evaluation: false,
+    hooks: null,
     apiKeyId: null,
     parent: null,
     depth: 0,
