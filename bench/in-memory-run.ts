@@ -21,6 +21,7 @@ export class SilentRecord implements RunRecord {
     return { facts: this.#facts, messages: [], invocations: [], cancelRequested: false, holding: false };
   }
   async appendMessages() {}
+  async takenUpUnder() {}
   async planned() {}
   async workedMs() {
     return 0;
@@ -114,6 +115,7 @@ export const newFacts = (): RunFacts => {
     requester: null,
     requesterNamedByAgent: false,
     evaluation: false,
+    hooks: null,
     apiKeyId: null,
     parent: null,
     depth: 0,

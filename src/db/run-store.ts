@@ -275,6 +275,7 @@ const rowOf = (facts: RunFacts) => ({
   requesterName: facts.requester?.name ?? null,
   requesterNamedByAgent: facts.requesterNamedByAgent,
   evaluation: facts.evaluation,
+  hookChain: facts.hooks,
   apiKeyId: facts.apiKeyId,
   parentRun: facts.parent?.run ?? null,
   parentInvocation: facts.parent?.invocation ?? null,
