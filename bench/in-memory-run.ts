@@ -3,6 +3,7 @@ import type { RunRecord } from '../src/agent/run-record.ts';
 import type { RunFacts } from '../src/agent/run-store.ts';
 import type { Tool } from '../src/agent/tool.ts';
 import { systemClock } from '../src/clock.ts';
+import { MASK_BY_SHAPE } from '../src/confirmation/argument-mask.ts';
 import { agentId, newRunId, type RunId } from '../src/ids.ts';
 
 /** A record that keeps nothing: what is left is the work itself. */
@@ -69,6 +70,7 @@ export function portsWithoutPeople(): InvokePorts {
       cancel: unreachable,
     },
     audit: { record: async () => {} },
+    mask: MASK_BY_SHAPE,
     clock: systemClock,
     logger: { info() {}, warn() {}, error() {} },
   };

@@ -88,7 +88,9 @@ describe('the sweeper', () => {
           ({ kind }) => kind,
           () => 'not recorded',
         );
-    expect(await vote()).toBe('not recorded');
+    await expect(
+      database.connection.execute(sql`select 1 from confirmations where id = ${id} for update nowait`),
+    ).rejects.toThrow();
     await until(async () => (await vote()) === 'recorded', { deadlineMs: 15_000 });
     wakeUp();
     await ended;
