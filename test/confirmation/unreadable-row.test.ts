@@ -6,6 +6,7 @@ import { createConfirmationLedger } from '../../src/db/confirmation-ledger.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createDeliveryOutbox } from '../../src/db/delivery-outbox-store.ts';
 import { agentId, type ConfirmationId } from '../../src/ids.ts';
+import { workerOn } from '../channel/delivery-harness.ts';
 import { ManualClock } from '../channels/manual-clock.ts';
 import { type Core, POLICY, person, startCore } from '../support/core.ts';
 import { openPostgres } from '../support/databases.ts';
@@ -125,6 +126,17 @@ describe('a row that cannot be read', () => {
       'failed',
       ...Array.from({ length: 5 }, () => 'recorded'),
     ]);
+  });
+
+  it('keeps no other open that reached nobody', async () => {
+    core.policy = { ...POLICY, deliveryTimeoutMs: 1 };
+    const [damaged, whole] = [await core.pending(), await core.pending()];
+    core.policy = POLICY;
+    await damage(damaged, sql`approvers = '{}'`);
+    const { worker } = workerOn(database, core, []);
+    worker.start();
+    await until(async () => (await core.service.get(whole))?.status === 'undeliverable');
+    await worker.stop();
   });
 
   it('whose durations are no numbers spoils no look over all of them', async () => {
