@@ -127,13 +127,20 @@ export class DeliveryWorker {
     const { outbox, logger, endUnreached } = this.#input;
     const work = (async () => {
       for (const found of await outbox.unreached(confirmation)) {
-        const end = await endUnreached(found);
         const { confirmationId, reason } = found;
+        // One that cannot be ended keeps none of the others open.
+        const end = await endUnreached(found).catch((error: unknown) => {
+          logger.error(
+            { err: error, confirmation: confirmationId },
+            'a request that reached nobody is still open',
+          );
+          return 'unchanged' as const;
+        });
         if (end !== 'unchanged') logger.warn({ confirmation: confirmationId, reason }, WARNINGS[end]);
       }
     })()
       .catch((error: unknown) =>
-        logger.error({ err: error }, 'requests that reached nobody could not be ended'),
+        logger.error({ err: error }, 'requests that reached nobody could not be looked for'),
       )
       .finally(() => this.#closing.delete(work));
     this.#closing.add(work);

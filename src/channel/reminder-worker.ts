@@ -77,7 +77,12 @@ export class ReminderWorker {
     const { outbox, logger } = this.#input;
     for (const due of await outbox.claim({ channel: channel.id, limit: BATCH })) {
       const result = await this.#post(channel, due);
-      await outbox.record({ id: due.id, result });
+      // The others of the batch are on record as possibly posted, and nobody else would post them.
+      await outbox
+        .record({ id: due.id, result })
+        .catch((error: unknown) =>
+          logger.error({ err: error, reminder: due.id }, 'a reminder was not recorded'),
+        );
       if (result.kind !== 'sent')
         logger.warn(
           { reminder: due.id, confirmation: due.confirmationId, channel: channel.id, ...result },

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline';
+import { httpUrl } from '../config/settings.ts';
 import { FEISHU_STANDIN, playFeishu } from './standin-feishu.ts';
 import { playSlack, SLACK_STANDIN } from './standin-slack.ts';
 
@@ -39,7 +40,7 @@ export async function standin(input: {
   readonly service: string;
   readonly minutes: number;
 }): Promise<number> {
-  const { platform, port, service, minutes } = input;
+  const { platform, port, minutes } = input;
   if (platform !== 'slack' && platform !== 'feishu') {
     console.error(`There is no stand-in for ${platform}; there is one for slack and feishu.`);
     return 1;
@@ -50,7 +51,14 @@ export async function standin(input: {
     console.error(`${platform} has no mode ${mode}; it has ${modes.calls} and ${modes.connects}.`);
     return 1;
   }
-  const played = await play({ port, service, connects: mode === modes.connects });
+  const service = httpUrl.safeParse(input.service);
+  if (!service.success) {
+    console.error(
+      `--service is ${JSON.stringify(input.service)}; it has to be the http:// or https:// address at which the service listens, like http://127.0.0.1:8787.`,
+    );
+    return 1;
+  }
+  const played = await play({ port, service: service.data, connects: mode === modes.connects });
   console.log(
     `${played.settings}\nPlays ${platform} for ${minutes} minutes. Type: approve|reject <number> <${people.join(', ')}>${played.cut ? ', or cut' : ''}`,
   );

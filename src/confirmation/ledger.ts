@@ -21,14 +21,15 @@ import type { SeenCard } from './seen-card.ts';
 /** Where requests, votes and grants are kept. Times come from the database clock, never from this process. */
 export interface ConfirmationLedger {
   find(id: ConfirmationId): Promise<ConfirmationRequest | null>;
-  /** Those of `ids` that are closed; one query, however many. */
-  findClosed(ids: readonly ConfirmationId[]): Promise<readonly ClosedConfirmationRequest[]>;
+  /** Those of `ids` that are closed; one query, however many. One that cannot be read spoils none of the others. */
+  findClosed(ids: readonly ConfirmationId[]): Promise<FoundClosed>;
   findByIdempotencyKey(
     apiKeyId: string,
     key: string,
   ): Promise<{ readonly id: ConfirmationId; readonly bodyDigest: string } | null>;
   /** How the rule of a request was found; null where there is no such request, or it is from before this was kept. */
   explanationOf(id: ConfirmationId): Promise<FrozenExplanation | null>;
+  /** Without those that cannot be read, each of which is reported once a process. */
   list(filter: ConfirmationFilter): Promise<ConfirmationPage>;
   /** What the switches look at in a request's call; null where there is no such request. */
   switchedCallOf(id: ConfirmationId): Promise<SwitchedCall | null>;
@@ -45,6 +46,12 @@ export interface ConfirmationLedger {
     work: (transaction: LedgerTransaction) => Promise<T>,
     options?: { readonly lockWaitMs?: number },
   ): Promise<T>;
+}
+
+export interface FoundClosed {
+  readonly closed: readonly ClosedConfirmationRequest[];
+  /** What stands in these rows is unknown to this code; nothing may be concluded from them. */
+  readonly unreadable: readonly (Error & { readonly id: ConfirmationId })[];
 }
 
 export interface DueConfirmations {

@@ -25,12 +25,14 @@ export class Sweeper {
   #cancelTimer: (() => void) | null = null;
   #sweeping: Promise<void> = Promise.resolve();
   #stopped = false;
+  /** The rows that the last sweep could not move. */
+  #stuck: ReadonlySet<ConfirmationId> = new Set();
 
   constructor(input: {
     readonly ledger: ConfirmationLedger;
     readonly reach: Reach;
     readonly clock: Clock;
-    /** A sweep, or one row of it, that failed; the next one tries again. */
+    /** A sweep that failed, or one row of it, told once for as long as it does; the next one tries again. */
     readonly onFailed: (error: unknown) => void;
   }) {
     this.#ledger = input.ledger;
@@ -57,9 +59,19 @@ export class Sweeper {
   /** One round; returns how many rows it moved. */
   async sweep(): Promise<number> {
     const due = await this.#ledger.due(BATCH);
+    const stuck = new Set<ConfirmationId>();
     let moved = 0;
+    // One row that cannot be moved, because somebody holds it or it is damaged, keeps none of the others waiting.
     const each = async (ids: readonly ConfirmationId[], move: (id: ConfirmationId) => Promise<void>) => {
-      for (const id of ids) if (await this.#moved(move(id))) moved += 1;
+      for (const id of ids) {
+        try {
+          await move(id);
+          moved += 1;
+        } catch (error) {
+          if (!this.#stuck.has(id)) this.#onFailed(error);
+          stuck.add(id);
+        }
+      }
     };
     await each(due.toExpire, (id) => this.#expire(id));
     await each(due.toAttend, (id) => this.#attend(id));
@@ -67,18 +79,8 @@ export class Sweeper {
     await each(due.toUnknown, (id) => this.#giveUpOnOutcome(id));
     await each(due.toOpen, (id) => this.#endCoolOff(id));
     await each(due.toSettle, (id) => this.#openSettlement(id));
+    this.#stuck = stuck;
     return moved;
-  }
-
-  /** One row that cannot be moved, because somebody holds it or it is damaged, keeps none of the others waiting. */
-  async #moved(move: Promise<void>): Promise<boolean> {
-    try {
-      await move;
-      return true;
-    } catch (error) {
-      this.#onFailed(error);
-      return false;
-    }
   }
 
   #expire(id: ConfirmationId): Promise<void> {

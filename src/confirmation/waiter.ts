@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts';
 import type { ConfirmationId } from '../ids.ts';
-import type { ClosedConfirmationRequest, ConfirmationRequest } from './confirmation-request.ts';
+import type { ConfirmationRequest } from './confirmation-request.ts';
 import type { WaitUntil } from './confirmation-service.ts';
-import type { ConfirmationLedger } from './ledger.ts';
+import type { ConfirmationLedger, FoundClosed } from './ledger.ts';
 
 /** How often the rows of everything this process waits for are read, in one query. */
 export const POLL_INTERVAL_MS = 1_500;
@@ -12,6 +12,9 @@ export interface ConfirmationSignals {
   subscribe(topic: 'confirmation', onNotification: (id: string) => void): () => void;
   onReconnect(run: () => void): () => void;
 }
+
+/** What a row says of a request: closed, or nothing that this code can read. */
+type Found = FoundClosed['closed' | 'unreadable'][number];
 
 /**
  * Holds every wait of this process. A wait is an entry in a map: no connection, no slot, no poll of its own.
@@ -24,7 +27,7 @@ export class ConfirmationWaiter {
   readonly #signals: ConfirmationSignals;
   readonly #clock: Clock;
   readonly #onPollFailed: (error: unknown) => void;
-  readonly #waiting = new Map<ConfirmationId, Set<(request: ClosedConfirmationRequest) => void>>();
+  readonly #waiting = new Map<ConfirmationId, Set<(found: Found) => void>>();
   readonly #toRead = new Set<ConfirmationId>();
   #reading = false;
   #cancelPoll: (() => void) | null = null;
@@ -34,7 +37,10 @@ export class ConfirmationWaiter {
     readonly ledger: Pick<ConfirmationLedger, 'find' | 'findClosed'>;
     readonly signals: ConfirmationSignals;
     readonly clock: Clock;
-    /** A read that failed; the next poll tries again, and nobody is released meanwhile. */
+    /**
+     * A read that failed: the next poll tries again, and nobody is released meanwhile. Or a row that cannot be read: whoever
+     * waited for it is told.
+     */
     readonly onPollFailed: (error: unknown) => void;
   }) {
     this.#ledger = input.ledger;
@@ -64,7 +70,7 @@ export class ConfirmationWaiter {
   /**
    * Resolves with the closed request, or with the request as it is once `timeoutMs` is over or `signal` aborts; null
    * where there is no such request. With `until: 'grant-moved'` an approval that nobody has used yet is waited for
-   * on. Rejects only when the first read fails.
+   * on. Rejects when the first read fails, and when the row turns out to be one that cannot be read.
    */
   async wait(input: {
     readonly id: ConfirmationId;
@@ -73,12 +79,13 @@ export class ConfirmationWaiter {
     readonly until?: WaitUntil;
   }): Promise<ConfirmationRequest | null> {
     const { id, timeoutMs, signal, until = 'decided' } = input;
-    let resolve: (request: ClosedConfirmationRequest | null) => void = () => {};
-    const released = new Promise<ClosedConfirmationRequest | null>((settle) => {
+    let resolve: (end: Found | null) => void = () => {};
+    // Never rejects: it may end before anybody looks.
+    const released = new Promise<Found | null>((settle) => {
       resolve = settle;
     });
-    const release = (request: ClosedConfirmationRequest) => {
-      if (isOver(request, until)) resolve(request);
+    const release = (found: Found) => {
+      if (found instanceof Error || isOver(found, until)) resolve(found);
     };
     this.#register(id, release);
     const giveUp = () => resolve(null);
@@ -87,7 +94,9 @@ export class ConfirmationWaiter {
     try {
       const first = await this.#ledger.find(id);
       if (first === null || isOver(first, until) || signal.aborted) return first;
-      return (await released) ?? (await this.#ledger.find(id));
+      const found = await released;
+      if (found instanceof Error) throw found;
+      return found ?? (await this.#ledger.find(id));
     } finally {
       cancelTimer();
       signal.removeEventListener('abort', giveUp);
@@ -95,13 +104,13 @@ export class ConfirmationWaiter {
     }
   }
 
-  #register(id: ConfirmationId, release: (request: ClosedConfirmationRequest) => void): void {
+  #register(id: ConfirmationId, release: (found: Found) => void): void {
     const others = this.#waiting.get(id);
     if (others) others.add(release);
     else this.#waiting.set(id, new Set([release]));
   }
 
-  #unregister(id: ConfirmationId, release: (request: ClosedConfirmationRequest) => void): void {
+  #unregister(id: ConfirmationId, release: (found: Found) => void): void {
     const others = this.#waiting.get(id);
     others?.delete(release);
     if (others?.size === 0) this.#waiting.delete(id);
@@ -120,9 +129,11 @@ export class ConfirmationWaiter {
       while (this.#toRead.size > 0) {
         const ids = [...this.#toRead];
         this.#toRead.clear();
-        for (const request of await this.#ledger.findClosed(ids)) {
-          for (const release of this.#waiting.get(request.id) ?? []) release(request);
-        }
+        const { closed, unreadable } = await this.#ledger.findClosed(ids);
+        for (const found of [...closed, ...unreadable])
+          for (const release of this.#waiting.get(found.id) ?? []) release(found);
+        // Whoever waited for it waits no longer, so each poll asks for it, and says so, no more.
+        for (const error of unreadable) this.#onPollFailed(error);
       }
     } catch (error) {
       this.#onPollFailed(error);

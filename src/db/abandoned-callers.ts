@@ -1,7 +1,10 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { ConfirmationId } from '../ids.ts';
 import type { Connection } from './database.ts';
+import { frozenInterval } from './frozen-interval.ts';
 import { rowsOf } from './rows-of.ts';
+
+const OUTCOME_WITHIN = frozenInterval(sql`claim.policy -> 'outcomeWithinMs'`);
 
 /**
  * Finds claimed calls of other agents whose caller is over: nobody can bring their outcome any more. There may be as
@@ -20,7 +23,7 @@ export function createAbandonedCallers(
       sql`
       select claim.id, claim.send_by::text as "sendBy",
              claim.send_by + interval '5 seconds' <= clock_timestamp()
-               and claim.claimed_at + make_interval(secs => (claim.policy ->> 'outcomeWithinMs')::numeric::float8 / 1000.0) <= clock_timestamp()
+               and claim.claimed_at + ${OUTCOME_WITHIN} <= clock_timestamp()
                and not exists (select from runs where runs.id = claim.run_id and runs.finished_at is null) as due
       from (
         select id, send_by, claimed_at, policy, run_id from confirmations

@@ -2,7 +2,7 @@ import { and, eq } from 'drizzle-orm';
 import type { ConfirmationLedger } from '../confirmation/ledger.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { createAbandonedCallers } from './abandoned-callers.ts';
-import { readClosed, readConfirmations, readDue, readPage } from './confirmation-reads.ts';
+import { readClosed, readConfirmation, readDue, readPage } from './confirmation-reads.ts';
 import { openLedgerTransaction } from './confirmation-transaction.ts';
 import type { Database } from './database.ts';
 import { readExplanation } from './explanation-store.ts';
@@ -14,8 +14,11 @@ export function createConfirmationLedger(input: {
   readonly database: Database;
   /** Told when a notification after a commit could not be sent; the poll makes up for it. */
   readonly onNotifyFailed: (error: unknown) => void;
+  /** Told of each request that a list had to leave out, once. */
+  readonly onUnreadable: (error: unknown) => void;
 }): ConfirmationLedger {
-  const { database, onNotifyFailed } = input;
+  const { database, onNotifyFailed, onUnreadable } = input;
+  const reported = new Set<ConfirmationId>();
   const { connection, notifier } = database;
   const abandonedCallers = createAbandonedCallers(connection);
 
@@ -25,10 +28,7 @@ export function createConfirmationLedger(input: {
   }
 
   return {
-    async find(id) {
-      const [request] = await readConfirmations(connection, eq(confirmations.id, id));
-      return request ?? null;
-    },
+    find: (id) => readConfirmation(connection, id),
     findClosed: (ids) => readClosed(connection, ids),
     async findByIdempotencyKey(apiKeyId, key) {
       const [row] = await connection
@@ -45,7 +45,15 @@ export function createConfirmationLedger(input: {
         .where(eq(confirmations.id, id));
       return row ?? null;
     },
-    list: (filter) => readPage(connection, filter),
+    async list(filter) {
+      const { unreadable, ...page } = await readPage(connection, filter);
+      for (const error of unreadable) {
+        if (reported.has(error.id)) continue;
+        reported.add(error.id);
+        onUnreadable(error);
+      }
+      return page;
+    },
     controls: () => readControls(connection, { share: false }),
     async due(limit) {
       const due = await readDue(connection, limit);

@@ -7,6 +7,7 @@ import { type ConfirmationRow, confirmationOf, type VoteRow } from './confirmati
 import type { Connection } from './database.ts';
 import type { HeldRequest } from './held-request.ts';
 import { preparedPerConnection } from './prepared-per-connection.ts';
+import { readable } from './readable.ts';
 import { auditChains } from './schema/audit.ts';
 import { confirmations, votes } from './schema/confirmations.ts';
 
@@ -29,7 +30,8 @@ export async function lockConfirmation(
 
 /**
  * The same for those requests of `ids` that nobody holds, neither the row nor the end of its chain; waits for none.
- * One that is held by somebody else, or has no chain, is not among the results; its row stays locked all the same.
+ * One that is held by somebody else, has no chain or cannot be read is not among the results; its row stays locked all
+ * the same.
  */
 export async function lockFreeConfirmations(
   connection: Connection,
@@ -41,13 +43,13 @@ export async function lockFreeConfirmations(
     ids: rows.map(({ id }) => id),
     chains: rows.map(({ id }) => chainOfRequest(id)),
   });
-  return rows.flatMap((row) => {
-    const locked = lockedRow(
+  const locked = readable(rows, (row) =>
+    lockedRow(
       row,
       behind.filter(({ id }) => id === row.id),
-    );
-    return locked.held.chain === null ? [] : [locked];
-  });
+    ),
+  );
+  return locked.read.filter(({ held }) => held.chain !== null);
 }
 
 const chainOfRequest = (confirmation: string): string => chainOf({ confirmation, run: null });

@@ -1,44 +1,45 @@
-import { and, desc, eq, gte, ilike, inArray, isNotNull, lt, ne, or, type SQL, sql } from 'drizzle-orm';
-import type { ClosedConfirmationRequest, ConfirmationRequest } from '../confirmation/confirmation-request.ts';
+import { and, desc, eq, gte, ilike, isNotNull, lt, ne, or, type SQL, sql } from 'drizzle-orm';
+import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
 import type { ConfirmationFilter, ConfirmationPage } from '../confirmation/confirmation-service.ts';
-import type { DueConfirmations } from '../confirmation/ledger.ts';
+import type { DueConfirmations, FoundClosed } from '../confirmation/ledger.ts';
 import { CountersignError } from '../errors.ts';
 import { type ConfirmationId, parseConfirmationId } from '../ids.ts';
 import { type ConfirmationRow, confirmationOf, type VoteRow } from './confirmation-row.ts';
 import type { Connection } from './database.ts';
+import { frozenInterval } from './frozen-interval.ts';
+import { isAnyOf } from './is-any-of.ts';
 import { preparedPerConnection } from './prepared-per-connection.ts';
+import { readable } from './readable.ts';
 import { confirmations, votes } from './schema/confirmations.ts';
+import type { UnreadableConfirmation } from './unreadable-confirmation.ts';
 
-export async function readConfirmations(
+/** Null where there is none. Throws where its row cannot be read. */
+export async function readConfirmation(
   connection: Connection,
-  where: SQL | undefined,
-  options: { readonly limit?: number } = {},
-): Promise<ConfirmationRequest[]> {
-  const query = connection
-    .select()
-    .from(confirmations)
-    .where(where)
-    .orderBy(desc(confirmations.createdAt), desc(confirmations.id));
-  return withVotes(connection, await (options.limit === undefined ? query : query.limit(options.limit)));
+  id: ConfirmationId,
+): Promise<ConfirmationRequest | null> {
+  const [row] = await connection.select().from(confirmations).where(eq(confirmations.id, id));
+  if (!row) return null;
+  const cast = await votesOf(connection, [row]);
+  return confirmationOf(row, cast.get(row.id) ?? []);
 }
 
 /** Those of `ids` that are closed, in one statement: what everybody who waits is woken by. */
 export async function readClosed(
   connection: Connection,
   ids: readonly ConfirmationId[],
-): Promise<ClosedConfirmationRequest[]> {
-  if (ids.length === 0) return [];
+): Promise<FoundClosed> {
+  if (ids.length === 0) return { closed: [], unreadable: [] };
   const found = await selectClosed(connection).execute({ ids });
-  const votesOf = new Map<ConfirmationRow, VoteRow[]>();
+  const castOf = new Map<ConfirmationRow, VoteRow[]>();
   let current: ConfirmationRow | null = null;
   for (const { row, vote } of found) {
     if (current?.id !== row.id) current = row;
-    const cast = votesOf.get(current) ?? [];
-    votesOf.set(current, vote === null ? cast : [...cast, vote]);
+    const cast = castOf.get(current) ?? [];
+    castOf.set(current, vote === null ? cast : [...cast, vote]);
   }
-  return [...votesOf]
-    .map(([row, cast]) => confirmationOf(row, cast))
-    .filter((request) => request.status !== 'pending');
+  const { read, unreadable } = readable(castOf, ([row, cast]) => confirmationOf(row, cast));
+  return { closed: read.filter((request) => request.status !== 'pending'), unreadable };
 }
 
 /** A row for each vote, or one without; those of one request stand together. */
@@ -57,16 +58,22 @@ const selectClosed = preparedPerConnection((connection) =>
     .prepare('read_closed'),
 );
 
+/** A page without the rows that cannot be read, which are told apart: one of them must not hide all the others. */
 export async function readPage(
   connection: Connection,
   filter: ConfirmationFilter,
-): Promise<ConfirmationPage> {
-  const found = await readConfirmations(connection, and(...conditionsOf(filter)), {
-    limit: filter.limit + 1,
-  });
-  const items = found.slice(0, filter.limit);
-  const last = items.at(-1);
-  return { items, nextCursor: found.length > filter.limit && last ? cursorOf(last) : null };
+): Promise<ConfirmationPage & { readonly unreadable: readonly UnreadableConfirmation[] }> {
+  const found = await connection
+    .select()
+    .from(confirmations)
+    .where(and(...conditionsOf(filter)))
+    .orderBy(desc(confirmations.createdAt), desc(confirmations.id))
+    .limit(filter.limit + 1);
+  const rows = found.slice(0, filter.limit);
+  const cast = await votesOf(connection, rows);
+  const { read, unreadable } = readable(rows, (row) => confirmationOf(row, cast.get(row.id) ?? []));
+  const last = rows.at(-1);
+  return { items: read, unreadable, nextCursor: found.length > filter.limit && last ? cursorOf(last) : null };
 }
 
 export async function readDue(connection: Connection, limit: number): Promise<DueConfirmations> {
@@ -92,7 +99,7 @@ export async function readDue(connection: Connection, limit: number): Promise<Du
       sql`${longest} <= clock_timestamp()`,
       or(
         isNotNull(runId),
-        sql`${claimedAt} + make_interval(secs => (${policy} ->> 'outcomeWithinMs')::numeric::float8 / 1000.0) <= clock_timestamp()`,
+        sql`${claimedAt} + ${frozenInterval(sql`${policy} -> 'outcomeWithinMs'`)} <= clock_timestamp()`,
       ),
     ),
   );
@@ -121,20 +128,20 @@ export async function readDue(connection: Connection, limit: number): Promise<Du
   };
 }
 
-async function withVotes(
+/** The votes on these requests, by the request. */
+async function votesOf(
   connection: Connection,
   rows: readonly ConfirmationRow[],
-): Promise<ConfirmationRequest[]> {
-  if (rows.length === 0) return [];
-  const ids = rows.map((row) => row.id);
+): Promise<ReadonlyMap<string, readonly VoteRow[]>> {
+  const byId = new Map<string, VoteRow[]>(rows.map(({ id }) => [id, []]));
+  if (rows.length === 0) return byId;
   const found = await connection
     .select()
     .from(votes)
-    .where(inArray(votes.confirmationId, ids))
+    .where(isAnyOf(votes.confirmationId, [...byId.keys()]))
     .orderBy(votes.at, votes.id);
-  const byId = new Map<string, (typeof found)[number][]>(ids.map((id) => [id, []]));
   for (const vote of found) byId.get(vote.confirmationId)?.push(vote);
-  return rows.map((row) => confirmationOf(row, byId.get(row.id) ?? []));
+  return byId;
 }
 
 function conditionsOf(filter: ConfirmationFilter): (SQL | undefined)[] {
@@ -181,8 +188,8 @@ function mentions(text: string): SQL | undefined {
   );
 }
 
-const cursorOf = (request: ConfirmationRequest): string =>
-  Buffer.from(`${request.createdAt.toISOString()} ${request.id}`).toString('base64url');
+const cursorOf = (row: ConfirmationRow): string =>
+  Buffer.from(`${row.createdAt.toISOString()} ${row.id}`).toString('base64url');
 
 const CURSOR_TIME = /^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 

@@ -18,6 +18,7 @@ import type { BlockCode } from '../errors.ts';
 import { agentId, type ConfirmationId, type InvocationId, personId, type RunId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import type { confirmations, votes } from './schema/confirmations.ts';
+import { UnreadableConfirmation } from './unreadable-confirmation.ts';
 
 export type ConfirmationRow = typeof confirmations.$inferSelect;
 export type VoteRow = Pick<
@@ -37,8 +38,16 @@ export type VoteRow = Pick<
   | 'seenAt'
 >;
 
-/** Reads a row and its votes back as the union. Throws where the row is not a state that can be. */
+/** Reads a row and its votes back as the union. Throws `UnreadableConfirmation` where the row is no state that can be. */
 export function confirmationOf(row: ConfirmationRow, voteRows: readonly VoteRow[]): ConfirmationRequest {
+  try {
+    return stateOf(row, voteRows);
+  } catch (error) {
+    throw new UnreadableConfirmation(row.id as ConfirmationId, error);
+  }
+}
+
+function stateOf(row: ConfirmationRow, voteRows: readonly VoteRow[]): ConfirmationRequest {
   const shared = {
     ...factsOf(row),
     votes: voteRows.map(voteOf),

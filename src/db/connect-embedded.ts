@@ -1,36 +1,8 @@
 import { PGlite } from '@electric-sql/pglite';
-import { drizzle } from 'drizzle-orm/pglite';
-import type { Connection, Database } from './database.ts';
-import { encodeNotification, TopicSubscriptions } from './topics.ts';
+import type { Database } from './database.ts';
+import { embeddedDatabase } from './embedded-database.ts';
 
-/**
- * Opens the embedded database: one process, one connection, nothing to install. `folder` null keeps it in memory.
- * There are no other processes to wake, so notifications stay inside.
- */
+/** Opens the embedded database: one process, nothing to install. `folder` null keeps it in memory. */
 export async function connectEmbedded(folder: string | null): Promise<Database> {
-  const client = await PGlite.create(folder ?? 'memory://');
-  const connection = drizzle(client) as unknown as Connection;
-  const subscriptions = new TopicSubscriptions();
-  let closed = false;
-  return {
-    kind: 'embedded',
-    connection,
-    prepared: connection,
-    transaction: (work) =>
-      connection.transaction((transaction) => work(transaction as unknown as Connection)),
-    notifier: {
-      async notify(topic, id) {
-        queueMicrotask(() => subscriptions.deliver(encodeNotification(topic, id)));
-      },
-      subscribe: (topic, onNotification) => subscriptions.subscribe(topic, onNotification),
-      onReconnect: (run) => subscriptions.onReconnect(run),
-      get connected() {
-        return !closed;
-      },
-    },
-    async close() {
-      closed = true;
-      await client.close();
-    },
-  };
+  return embeddedDatabase(await PGlite.create(folder ?? 'memory://'));
 }

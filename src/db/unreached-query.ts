@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { Unreached } from '../channel/delivery-outbox.ts';
 import type { ConfirmationId } from '../ids.ts';
 import type { Connection } from './database.ts';
+import { frozenInterval } from './frozen-interval.ts';
 import { confirmations, votes } from './schema/confirmations.ts';
 import { deliveries } from './schema/deliveries.ts';
 
@@ -20,9 +21,9 @@ export async function findUnreached(
   const { policy, createdAt, reroutedAt } = confirmations;
   const refused = sql`bool_and(${deliveries.state} = 'failed')`;
   const asked = sql`coalesce(${reroutedAt}, ${createdAt})`;
-  const timedOut = isOver(asked, sql`${policy} ->> 'deliveryTimeoutMs'`);
+  const timedOut = isOver(asked, sql`${policy} -> 'deliveryTimeoutMs'`);
   const fallback = sql`jsonb_typeof(${policy} -> 'fallback') = 'object' and ${reroutedAt} is null`;
-  const fallbackDue = isOver(createdAt, sql`${policy} -> 'fallback' ->> 'afterMs'`);
+  const fallbackDue = isOver(createdAt, sql`${policy} -> 'fallback' -> 'afterMs'`);
   /** One that did, and whose new message was refused, reaches nobody any more, but was sent. */
   const neverStood = sql`cardinality(${deliveries.retiredMessageIds}) = 0`;
   const voted = sql`exists (select 1 from ${votes} where ${votes.confirmationId} = ${confirmations.id})`;
@@ -54,5 +55,5 @@ export async function findUnreached(
 }
 
 /** Whether a time of the frozen policy has passed since; false where the policy has no such time. */
-const isOver = (since: SQL | typeof confirmations.createdAt, milliseconds: SQL): SQL<boolean> =>
-  sql`coalesce(${since} + make_interval(secs => (${milliseconds})::numeric::float8 / 1000.0) <= clock_timestamp(), false)`;
+const isOver = (since: SQL | typeof confirmations.createdAt, frozen: SQL): SQL<boolean> =>
+  sql`coalesce(${since} + ${frozenInterval(frozen)} <= clock_timestamp(), false)`;

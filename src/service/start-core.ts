@@ -48,7 +48,11 @@ export async function startCore(
     metrics.survived(part);
     logger.warn({ err: error, part }, 'a fault that the next round makes up for');
   };
-  const ledger = createConfirmationLedger({ database, onNotifyFailed: survive('notify') });
+  const ledger = createConfirmationLedger({
+    database,
+    onNotifyFailed: survive('notify'),
+    onUnreadable: (error) => logger.error({ err: error }, 'a list leaves out a request'),
+  });
   const waiter = new ConfirmationWaiter({
     ledger,
     signals: database.notifier,

@@ -3,7 +3,7 @@ import { compileArguments } from '../../src/agent/argument-schema.ts';
 import { ToolCatalog } from '../../src/agent/tool-catalog.ts';
 import type { Database } from '../../src/db/database.ts';
 import { agentId } from '../../src/ids.ts';
-import { openEmbedded } from '../support/databases.ts';
+import { openPostgres } from '../support/databases.ts';
 import { startEngine } from './engine-fixture.ts';
 import { agent, httpTool, sampleConfig } from './sample-config.ts';
 
@@ -12,7 +12,7 @@ const urls = { modelUrl: 'http://127.0.0.1:9', toolUrl: 'http://127.0.0.1:9' };
 describe('the set-up of agents', () => {
   let database: Database;
   beforeAll(async () => {
-    database = await openEmbedded();
+    database = await openPostgres();
   });
   afterAll(() => database.close());
 

@@ -182,7 +182,11 @@ describe('delegates', () => {
     await database.connection.execute(sql`
       update confirmations set claimed_at = claimed_at - interval '2 days', send_by = send_by - interval '2 days'
       where id = ${toDelegate.id}`);
-    const ledger = createConfirmationLedger({ database, onNotifyFailed: () => {} });
+    const ledger = createConfirmationLedger({
+      database,
+      onNotifyFailed: () => {},
+      onUnreadable: () => {},
+    });
     expect((await ledger.due(100)).toUnknown).toEqual([]);
     if (toPay) await engine.decide(toPay.id, 'approve');
     expect(await engine.finished(id)).toMatchObject({ status: 'succeeded', output: 'Done.' });

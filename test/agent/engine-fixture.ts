@@ -80,7 +80,11 @@ export async function startEngine(input: {
   const { database, config } = input;
   const catalog = new ToolCatalog(config, input.servers);
   const roster = createRoster(config.people);
-  const ledger = createConfirmationLedger({ database, onNotifyFailed: () => {} });
+  const ledger = createConfirmationLedger({
+    database,
+    onNotifyFailed: () => {},
+    onUnreadable: () => {},
+  });
   const reach = createReach(config, new Map());
   const waiter = new ConfirmationWaiter({
     ledger,

@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { RunLimits } from '../../src/config/config.ts';
 import { connectPostgres } from '../../src/db/connect-postgres.ts';
 import type { Database } from '../../src/db/database.ts';
-import { migrate } from '../../src/db/migrate.ts';
 import { agentId, type RunId } from '../../src/ids.ts';
 import { newPostgresDatabase } from '../support/databases.ts';
 import { type EngineFixture, startEngine, toolNode } from './engine-fixture.ts';
@@ -44,7 +43,6 @@ describe('what a run may use up', () => {
   beforeAll(async () => {
     url = await newPostgresDatabase();
     database = await connectPostgres({ url });
-    await migrate(database);
     config = sampleConfig({
       modelUrl: await model.start(),
       toolUrl: await tools.start(),

@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { connectPostgres } from '../../src/db/connect-postgres.ts';
 import type { Database } from '../../src/db/database.ts';
-import { migrate } from '../../src/db/migrate.ts';
 import { agentId, type RunId } from '../../src/ids.ts';
 import { newPostgresDatabase } from '../support/databases.ts';
 import { until } from '../support/until.ts';
@@ -30,7 +29,6 @@ describe('an agent that plans', () => {
   beforeAll(async () => {
     url = await newPostgresDatabase();
     database = await connectPostgres({ url });
-    await migrate(database);
     config = sampleConfig({
       modelUrl: await model.start(),
       toolUrl: await tools.start(),

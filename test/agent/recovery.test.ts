@@ -5,7 +5,6 @@ import type { RunLease, RunStore } from '../../src/agent/run-store.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { connectPostgres } from '../../src/db/connect-postgres.ts';
 import type { Database } from '../../src/db/database.ts';
-import { migrate } from '../../src/db/migrate.ts';
 import { rowsOf } from '../../src/db/rows-of.ts';
 import { createRunStore } from '../../src/db/run-store.ts';
 import { agentId, newInvocationId, newRunId, type RunId } from '../../src/ids.ts';
@@ -36,7 +35,6 @@ describe('a run whose process is gone', () => {
   beforeAll(async () => {
     url = await newPostgresDatabase();
     database = await connectPostgres({ url });
-    await migrate(database);
     config = sampleConfig({
       modelUrl: await model.start(),
       toolUrl: await tools.start(),

@@ -1,4 +1,4 @@
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import type { DeliveryOutbox } from '../../src/channel/delivery-outbox.ts';
 import { DeliveryWorker } from '../../src/channel/delivery-worker.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
@@ -33,7 +33,11 @@ export function workerOn(
   database: Database,
   core: Core,
   channels: readonly ScriptedChannel[],
-  changes: { readonly outbox?: DeliveryOutbox; readonly clock?: Clock } = {},
+  changes: {
+    readonly outbox?: DeliveryOutbox;
+    readonly clock?: Clock;
+    readonly logger?: Logger;
+  } = {},
 ): { readonly worker: DeliveryWorker; readonly counted: string[] } {
   const counted: string[] = [];
   const { notifier } = database;

@@ -1,4 +1,5 @@
 import { eq, sql } from 'drizzle-orm';
+import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DeliveryWorker } from '../../src/channel/delivery-worker.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -148,10 +149,9 @@ describe.each(DATABASES)('the delivery worker on $name', ({ open }) => {
     slack.sendSteps.push('answer-lost');
     const id = await core.pending();
     worker.start();
-    await until(async () => (await states(id))['pay-slack'] === 'timed_out');
-    expect((await records(id))[0]?.state).toBe('uncertain');
     await sent(id);
-    expect(slack.sends.map(({ attempt }) => attempt)).toEqual([1, 2]);
+    expect(counted[0]).toBe('pay-slack uncertain');
+    expect(slack.sends.map(({ attempt }) => attempt).slice(0, 2)).toEqual([1, 2]);
     expect(slack.messages).toHaveLength(1);
     await reject(id);
     await shows(slack, 'rejected');
@@ -194,7 +194,7 @@ describe.each(DATABASES)('the delivery worker on $name', ({ open }) => {
     slack.sendSteps.push('answer-lost');
     const id = await core.pending();
     worker.start();
-    await until(async () => (await records(id))[0]?.state === 'uncertain');
+    await until(() => counted.includes('pay-slack uncertain'));
     await reject(id);
     await shows(slack, 'rejected');
     expect(slack.messages).toHaveLength(1);
@@ -263,13 +263,22 @@ describe.each(DATABASES)('the delivery worker on $name', ({ open }) => {
   });
 
   it('survives a channel that throws and a card that cannot be drawn', async () => {
+    // The next try is soon: what the first one left on the row may be gone before anybody looks.
+    const notDelivered: string[] = [];
+    const write = (line: string) => {
+      const { channel, result, error } = JSON.parse(line);
+      if (result !== undefined) notDelivered.push(`${channel} ${result} ${error}`);
+    };
+    ({ worker } = workerOn(database, core, [slack, feishu], { logger: pino({ level: 'warn' }, { write }) }));
     slack.renderFails = 1;
     feishu.sendSteps.push('throw');
     const id = await core.pending();
     worker.start();
-    await until(async () => (await states(id))['pay-slack'] === 'card_not_drawn');
-    await until(async () => (await states(id))['pay-feishu'] === 'channel_threw');
     await sent(id);
+    expect(notDelivered.sort()).toEqual([
+      'pay-feishu uncertain channel_threw',
+      'pay-slack retry card_not_drawn',
+    ]);
     expect(slack.sends.map(({ attempt }) => attempt)).toEqual([1]);
     expect(feishu.sends.map(({ attempt }) => attempt)).toEqual([1, 2]);
   });

@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { connectPostgres } from '../../src/db/connect-postgres.ts';
-import { migrate } from '../../src/db/migrate.ts';
 import { newPostgresDatabase } from '../support/databases.ts';
 import { type ChaosRow, passed } from './row.ts';
 
@@ -11,9 +9,6 @@ export function describeRows(title: string, rows: readonly ChaosRow[]): void {
       '%s: %s',
       async (_id, _title, row) => {
         const databaseUrl = await newPostgresDatabase();
-        const database = await connectPostgres({ url: databaseUrl });
-        await migrate(database);
-        await database.close();
         const result = await row.run({ rounds: row.volume.usual, databaseUrl });
         expect(passed(result), JSON.stringify(result)).toBe(true);
       },

@@ -9,7 +9,7 @@ import type { Database } from '../../src/db/database.ts';
 import type { HttpApp } from '../../src/http/http-app.ts';
 import { API_KEYS, createNeighbours, startApp, UNKNOWN_ID } from '../http/http-fixture.ts';
 import { type Core, startCore } from '../support/core.ts';
-import { openEmbedded } from '../support/databases.ts';
+import { openPostgres } from '../support/databases.ts';
 
 const FILE = `organization: acme
 externalTools: ["bank__*"]
@@ -109,7 +109,7 @@ describe('countersign policy explain', () => {
   const key = (id: string) => API_KEYS.find((candidate) => candidate.id === id)?.key ?? '';
 
   beforeAll(async () => {
-    database = await openEmbedded();
+    database = await openPostgres();
     core = startCore(database);
     app = startApp(createNeighbours(), core.service);
     url = await app.listen({ host: '127.0.0.1', port: 0 });

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { channelManifest } from '../../src/cli/channel-manifest.ts';
 import { channelTest } from '../../src/cli/channel-test.ts';
 import { doctor } from '../../src/cli/doctor.ts';
+import { standin } from '../../src/cli/standin.ts';
 import { playFeishu } from '../../src/cli/standin-feishu.ts';
 import { playSlack } from '../../src/cli/standin-slack.ts';
 import type { RunningService } from '../../src/main.ts';
@@ -266,6 +267,15 @@ describe('setting a chat up', () => {
     expect(output()).toContain('check apiUrl');
     expect(output()).not.toContain('No tap came back');
   });
+
+  it.each(['nonsense', 'localhost:8787', 'http://li.wei:secret@127.0.0.1'])(
+    'plays nothing for a service at %s, and says so at once',
+    async (service) => {
+      const output = printed();
+      expect(await standin({ platform: 'slack', port: 0, service, minutes: 1 })).toBe(1);
+      expect(output()).toContain(`--service is "${service}"; it has to be the http:// or https:// address`);
+    },
+  );
 
   it.each([
     ['slack', playSlack, 'U0LIWEI', false],

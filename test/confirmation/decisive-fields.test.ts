@@ -5,13 +5,13 @@ import { cardOf } from '../../src/confirmation/card-of.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { type Core, startCore } from '../support/core.ts';
-import { openEmbedded } from '../support/databases.ts';
+import { openPostgres } from '../support/databases.ts';
 
 describe('what decides, where no configuration says it', () => {
   let database: Database;
   let core: Core;
   beforeAll(async () => {
-    database = await openEmbedded();
+    database = await openPostgres();
     core = startCore(database);
   });
   afterAll(async () => {

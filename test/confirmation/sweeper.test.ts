@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectPostgres } from '../../src/db/connect-postgres.ts';
 import type { Database } from '../../src/db/database.ts';
-import { migrate } from '../../src/db/migrate.ts';
+import { rowsOf } from '../../src/db/rows-of.ts';
 import { type Core, POLICY, person, startCore } from '../support/core.ts';
 import { newPostgresDatabase } from '../support/databases.ts';
 import { until } from '../support/until.ts';
@@ -16,7 +16,6 @@ describe('the sweeper', () => {
     const url = await newPostgresDatabase();
     database = await connectPostgres({ url });
     other = await connectPostgres({ url, listen: false });
-    await migrate(database);
     core = startCore(database);
   });
   afterAll(async () => {
@@ -24,11 +23,15 @@ describe('the sweeper', () => {
     await Promise.all([database.close(), other.close()]);
   });
 
-  const hold = (id: string, until: Promise<void>) =>
+  const hold = (id: string, until: Promise<void>, idleTimeout: string | null = null) =>
     new Promise<{ readonly ended: Promise<void> }>((resolve) => {
       const ended = other
         .transaction(async (connection) => {
           await connection.execute(sql`select 1 from confirmations where id = ${id} for update`);
+          if (idleTimeout !== null)
+            await connection.execute(
+              sql.raw(`set local idle_in_transaction_session_timeout = '${idleTimeout}'`),
+            );
           resolve({ ended });
           await until;
         })
@@ -56,6 +59,11 @@ describe('the sweeper', () => {
   });
 
   it('is not kept out for ever by a process that stands still inside its transaction', async () => {
+    const [setting] = await rowsOf<Record<string, string>>(
+      other.connection,
+      sql`show idle_in_transaction_session_timeout`,
+    );
+    expect(setting).toEqual({ idle_in_transaction_session_timeout: '10s' });
     const id = await core.pending();
     let wakeUp = () => {};
     const { ended } = await hold(
@@ -63,6 +71,8 @@ describe('the sweeper', () => {
       new Promise((resolve) => {
         wakeUp = resolve;
       }),
+      // What the server does at the end of ten seconds it does at the end of three.
+      '3s',
     );
     const vote = () =>
       core.service
@@ -78,7 +88,9 @@ describe('the sweeper', () => {
           ({ kind }) => kind,
           () => 'not recorded',
         );
-    expect(await vote()).toBe('not recorded');
+    await expect(
+      database.connection.execute(sql`select 1 from confirmations where id = ${id} for update nowait`),
+    ).rejects.toThrow();
     await until(async () => (await vote()) === 'recorded', { deadlineMs: 15_000 });
     wakeUp();
     await ended;

@@ -6,7 +6,6 @@ import { appendAuditEvents } from '../../src/db/audit-store.ts';
 import { connectPostgres } from '../../src/db/connect-postgres.ts';
 import { insertDeliveries } from '../../src/db/delivery-store.ts';
 import { createFreezeCardStore } from '../../src/db/freeze-card-store.ts';
-import { migrate } from '../../src/db/migrate.ts';
 import { insertReminders } from '../../src/db/reminder-store.ts';
 import { rowsOf } from '../../src/db/rows-of.ts';
 import { areWaitedFor } from '../../src/db/run-parking.ts';
@@ -18,7 +17,6 @@ import { newPostgresDatabase } from '../support/databases.ts';
 
 it('of transactions are as many whatever the number of rows they are about', async () => {
   const database = await connectPostgres({ url: await newPostgresDatabase(), poolSize: 1 });
-  await migrate(database);
   const core = startCore(database);
   const runs = createRunStore({ database, clock: systemClock });
   const freezeCards = createFreezeCardStore(database);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import type { HttpApp } from '../../src/http/http-app.ts';
 import { type Core, startCore } from '../support/core.ts';
-import { openEmbedded } from '../support/databases.ts';
+import { openPostgres } from '../support/databases.ts';
 import { as, createNeighbours, type Neighbours, startApp, UNKNOWN_ID } from './http-fixture.ts';
 import { problemOf } from './problem-of.ts';
 
@@ -13,7 +13,7 @@ let neighbours: Neighbours;
 let app: HttpApp;
 
 beforeAll(async () => {
-  database = await openEmbedded();
+  database = await openPostgres();
   core = startCore(database);
   neighbours = createNeighbours();
   app = startApp(neighbours, core.service);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import type { HttpApp } from '../../src/http/http-app.ts';
 import { type Core, startCore } from '../support/core.ts';
-import { openEmbedded } from '../support/databases.ts';
+import { openPostgres } from '../support/databases.ts';
 import { as, createNeighbours, type Neighbours, startApp } from './http-fixture.ts';
 import { problemOf } from './problem-of.ts';
 
@@ -15,7 +15,7 @@ let neighbours: Neighbours;
 let app: HttpApp;
 
 beforeAll(async () => {
-  database = await openEmbedded();
+  database = await openPostgres();
   core = startCore(database);
   neighbours = createNeighbours();
   app = startApp(neighbours, core.service);
@@ -367,7 +367,8 @@ describe('over a real socket', () => {
 
   const exchange = (bytes: string): Promise<string> =>
     new Promise((resolve, reject) => {
-      const socket = connect(port, '127.0.0.1', () => socket.end(bytes));
+      // Not ended from here: a server drops the answer to who has hung up.
+      const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
       let answer = '';
       socket.on('data', (chunk) => {
         answer += chunk;

@@ -6,7 +6,7 @@ import type { HttpApp } from '../../src/http/http-app.ts';
 import type { ConfirmationId } from '../../src/ids.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { type Core, person, startCore } from '../support/core.ts';
-import { openEmbedded } from '../support/databases.ts';
+import { openPostgres } from '../support/databases.ts';
 import {
   API_KEYS,
   auditEvent,
@@ -26,7 +26,7 @@ let now = Date.parse('2026-11-30T10:00:00Z');
 const clock: Clock = { now: () => now, monotonic: () => now, setTimer: () => () => {} };
 
 beforeAll(async () => {
-  database = await openEmbedded();
+  database = await openPostgres();
   core = startCore(database);
   neighbours = createNeighbours();
   app = start();

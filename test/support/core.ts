@@ -112,7 +112,11 @@ export function startCore(database: Database): Core {
     byId: (id: string) => (isKnown(id) ? { id: person(id), name: id, active: !inactive.has(id) } : null),
     absenceOf: (id: string) => absences.get(id) ?? null,
   };
-  const ledger = createConfirmationLedger({ database, onNotifyFailed: () => {} });
+  const ledger = createConfirmationLedger({
+    database,
+    onNotifyFailed: () => {},
+    onUnreadable: () => {},
+  });
   const toolFacts = {
     versionOf: (tool: string) => versions.get(tool) ?? null,
     timeoutMsOf: () => null,
