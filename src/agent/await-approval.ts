@@ -100,6 +100,7 @@ async function claimGrant(
     if (attempt === null) {
       // A grant is not used up on a server that is away for a moment, as most are when everything has just been started.
       await awaitTool(call.toolName, scope);
+      if (scope.signal.aborted) return withdrawCancelled(id, scope, { confirmations });
       if (scope.reach.isUnlisted(call.toolName)) return withdrawUnlisted(id, scope, { confirmations });
       attempt = newAttempt(clock);
     }
@@ -144,6 +145,17 @@ async function claimGrant(
         return blocked('gate_unavailable', null);
     }
   }
+}
+
+/** The run was cancelled after the approval and before the claim: nothing is used up. */
+async function withdrawCancelled(
+  id: ConfirmationId,
+  scope: CallScope,
+  { confirmations }: Pick<InvokePorts, 'confirmations'>,
+): Promise<Approval> {
+  throwIfSuspended(scope.signal);
+  await confirmations.cancel({ id, actor: actorOfRun(scope), reason: 'the run was cancelled' });
+  return blocked('cancelled', null);
 }
 
 /** Nothing can be claimed for a tool of which nobody knows whether it is what was approved. */

@@ -101,7 +101,9 @@ function textIn(content: unknown): string | null {
 function tokensIn(usage: z.infer<typeof completion>['usage']): number | null {
   if (!usage) return null;
   const { total_tokens: total, prompt_tokens: prompt, completion_tokens: answer } = usage;
-  return total ?? (prompt == null || answer == null ? null : prompt + answer);
+  const counted = total ?? (prompt == null || answer == null ? null : prompt + answer);
+  // No answer costs nothing: some servers fill the field in without counting.
+  return counted === 0 ? null : counted;
 }
 
 /** Some servers send an object where the format wants its text. */

@@ -4,7 +4,7 @@ import type { JsonValue } from '../json.ts';
 import { McpNotSent, McpRefused } from './mcp-fault.ts';
 import type { McpSession } from './mcp-session.ts';
 import type { ToolExecution, ToolOutcome } from './tool.ts';
-import { parseToolResult } from './tool-result.ts';
+import { isTooDeep, parseToolResult } from './tool-result.ts';
 import { truncateText } from './truncate-text.ts';
 
 /** How much of an answer is kept, in UTF-16 code units of its JSON. */
@@ -86,12 +86,16 @@ function resultOf({ content, structuredContent }: z.infer<typeof toolResult>): J
   const [only] = texts;
   if (content.length === 1 && typeof only === 'string') {
     const parsed = parseToolResult(only);
-    return typeof parsed === 'object' || structuredContent === undefined ? parsed : structuredContent;
+    const isEnough =
+      typeof parsed === 'object' || structuredContent === undefined || isTooDeep(structuredContent);
+    return isEnough ? parsed : structuredContent;
   }
-  if (structuredContent !== undefined) return structuredContent;
+  if (structuredContent !== undefined) return isTooDeep(structuredContent) ? TOO_DEEP : structuredContent;
   if (content.length === 0) return null;
   return content.map((block, index) => texts[index] ?? { type: typeIn(block) });
 }
+
+const TOO_DEEP = '[the answer is nested too deeply to be kept]';
 
 const textBlock = z.object({ type: z.literal('text'), text: z.string() });
 const typedBlock = z.object({ type: z.string().max(100) });

@@ -55,7 +55,9 @@ export class McpConnector {
   #state: State = { kind: 'connecting' };
   /** Aborts when there is a connection again whose tools are listed. */
   #back = new AbortController();
-  /** Aborts when somebody waits for the server: the next attempt is made now. */
+  /** How many wait for the server; while any does, back-off is at its shortest. */
+  #waiting = 0;
+  /** Aborts when somebody begins to. */
   #wanted = new AbortController();
   #tools: ReadonlyMap<string, Tool> = new Map();
   /** What each definition was made into, so that only a changed one is looked at again. */
@@ -106,9 +108,11 @@ export class McpConnector {
   /** Resolves when the server is connected and has listed its tools, when that takes too long, or `signal` aborts. */
   async reached(signal: AbortSignal, withinMs = REACHED_WITHIN_MS): Promise<void> {
     if (this.isConnected) return;
+    this.#waiting += 1;
     this.#wanted.abort();
     const until = AbortSignal.any([signal, this.#back.signal, this.#stop.signal]);
     await sleep(this.#ports.clock, withinMs, until).catch(() => {});
+    this.#waiting -= 1;
   }
 
   /**
@@ -158,6 +162,7 @@ export class McpConnector {
       );
       this.#wanted = new AbortController();
       await sleep(clock, Math.min(retryInMs, SHORTEST_BACK_OFF_MS), stop).catch(() => {});
+      if (this.#waiting > 0) continue;
       const sooner = AbortSignal.any([stop, this.#wanted.signal]);
       await sleep(clock, Math.max(retryInMs - SHORTEST_BACK_OFF_MS, 0), sooner).catch(() => {});
     }

@@ -16,10 +16,16 @@ export interface RerunRequest {
   readonly agent: AgentId;
 }
 
+export interface ApprovedRerun {
+  readonly id: ConfirmationId;
+  readonly agent: AgentId;
+  readonly tool: string;
+}
+
 /** What is needed to run calls of unknown outcome again, beside whoever works on their runs, or nobody does any more. */
 export interface RerunStore {
   /** Requests to run a call again that are approved, unused, and past their cool-off; oldest first. */
-  approved(limit: number): Promise<readonly ConfirmationId[]>;
+  approved(limit: number): Promise<readonly ApprovedRerun[]>;
   /** Claimed requests to run a call again whose success is noted on the call and not on them yet. */
   answered(limit: number): Promise<readonly RerunRequest[]>;
   /** Requests to run a call again that are undecided or unused while their run was cancelled. */

@@ -23,6 +23,7 @@ const LOOK_EVERY_MS = 1_500;
 /** After a notification: one look for all that come together. */
 const LOOK_SOON_MS = 100;
 const AT_ONCE = 20;
+const MOST_LOOKED_AT = 500;
 /** Between two claims of the same grant; its whole time to send is ten seconds. */
 const LONGEST_BACK_OFF_MS = 2_000;
 
@@ -82,8 +83,11 @@ export class RerunWorker {
     try {
       for (const answered of await this.#ports.store.answered(AT_ONCE)) await this.#recordAnswer(answered);
       for (const unwanted of await this.#ports.store.unwanted(AT_ONCE)) await this.#withdraw(unwanted);
-      for (const id of await this.#ports.store.approved(AT_ONCE)) {
-        if (this.#stopped || this.#running.has(id)) continue;
+      for (const { id, agent, tool } of await this.#ports.store.approved(MOST_LOOKED_AT)) {
+        if (this.#stopped || this.#running.size >= AT_ONCE) break;
+        if (this.#running.has(id)) continue;
+        // Its server may come back while the grant is good. It keeps no other call from running.
+        if (this.#ports.agents.find(agent)?.reach.isReachable(tool) === false) continue;
         const running = rerun(id, { never: this.#never.signal, stopping: this.#stopping.signal }, this.#ports)
           .catch((error: unknown) =>
             this.#ports.logger.error({ err: error, confirmation: id }, 'a call could not be run again'),
@@ -117,8 +121,6 @@ async function rerun(
   const request = await ports.confirmations.get(id);
   if (request === null || request.invocationId === null) return;
   const found = await ports.store.find(request.invocationId);
-  // Its server may come back while the grant is good: the next look finds it.
-  if (found && ports.agents.find(found.run.agent)?.reach.isReachable(request.tool) === false) return;
   const ready = found && readyOf(found, request, never, ports);
   if (!ready) {
     const actor =

@@ -1,7 +1,7 @@
 import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { RerunCall, RerunRequest, RerunStore } from '../agent/rerun-store.ts';
 import type { ExecutionLog } from '../agent/run-record.ts';
-import type { ConfirmationId } from '../ids.ts';
+import { agentId, type ConfirmationId } from '../ids.ts';
 import { appendAuditEvents } from './audit-store.ts';
 import type { Connection, Database } from './database.ts';
 import { rowsOf } from './rows-of.ts';
@@ -16,7 +16,7 @@ export function createRerunStore(database: Database): RerunStore {
   return {
     async approved(limit) {
       const rows = await connection
-        .select({ id: confirmations.id })
+        .select({ id: confirmations.id, agent: confirmations.agent, tool: confirmations.tool })
         .from(confirmations)
         .where(
           and(
@@ -28,7 +28,7 @@ export function createRerunStore(database: Database): RerunStore {
         )
         .orderBy(asc(confirmations.executableFrom))
         .limit(limit);
-      return rows.map(({ id }) => id as ConfirmationId);
+      return rows.map(({ id, agent, tool }) => ({ id: id as ConfirmationId, agent: agentId(agent), tool }));
     },
     unwanted: (limit) =>
       rowsOf<RerunRequest>(

@@ -97,6 +97,7 @@ describe('an MCP server as a child process', () => {
     ['fail', {}, { kind: 'failed', result: 'no such file' } as Partial<ToolOutcome>],
     ['big', {}, { kind: 'succeeded', result: { id: '12345678901234567890' } } as Partial<ToolOutcome>],
     ['picture', {}, { kind: 'succeeded', result: ['look', { type: 'image' }] } as Partial<ToolOutcome>],
+    ['deep', {}, { kind: 'succeeded', result: expect.stringContaining('nested too deeply') }],
     ['throw', {}, { kind: 'unknown' }],
     ['die', {}, { kind: 'unknown' }],
   ])('says what became of the call of %s', async (name, args, outcome) => {

@@ -124,6 +124,22 @@ describe('a call of an MCP server’s tool that waits for people over a restart'
     expect(folder.calls()).toMatchObject([{ name: 'write_file', arguments: ARGS }]);
   });
 
+  it('is withdrawn with its run while its server is waited for', async () => {
+    const { run, request } = await asked(false);
+    await forgetListing();
+    folder.down(true);
+    await begin(systemClock);
+    await approve(request);
+    await until(async () => (await engine.engine.runs.get(run))?.invocations[0]?.status === 'running');
+    expect(await engine.engine.runs.cancel(run)).toMatchObject({
+      status: 'cancelled',
+      invocations: [{ status: 'blocked', error: { code: 'cancelled' } }],
+    });
+    expect(await engine.confirmations.get(request as never)).toMatchObject({
+      execution: { status: 'revoked', reason: 'the run was cancelled' },
+    });
+  });
+
   it.each(['ReAct', 'DAG'])(
     'ends in the truth where a server that has never been seen does not come: nobody knows the tool (%s)',
     async (executor) => {

@@ -54,6 +54,8 @@ if (mode === 'silent') {
         throw new Error('something broke inside');
       case 'big':
         return { content: [{ type: 'text', text: '{"id":12345678901234567890}' }] };
+      case 'deep':
+        return { content: [], structuredContent: { a: JSON.parse('['.repeat(4_000) + ']'.repeat(4_000)) } };
       case 'picture':
         return {
           content: [

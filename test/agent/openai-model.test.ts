@@ -175,7 +175,7 @@ describe('the model client', () => {
     expect(await ask()).toMatchObject({ tokens });
   });
 
-  it.each([[{}], [{ usage: null }], [{ usage: { total_tokens: 'many' } }]])(
+  it.each([[{}], [{ usage: null }], [{ usage: { total_tokens: 'many' } }], [{ usage: { total_tokens: 0 } }]])(
     'estimates the tokens where it cannot count: %j',
     async (usage) => {
       server.script('m', [{ raw: { choices: [{ message: { content: 'x'.repeat(4_000) } }], ...usage } }]);

@@ -80,6 +80,27 @@ describe.each(DATABASES)('a run that only waits, on $name', ({ name, open }) => 
     return request.id;
   };
 
+  it('has overcome the faults that it met before it waited again', async () => {
+    const { id } = await engine.start({
+      agent: BUYER,
+      plan: [
+        toolNode('a', 'oa__pay', { payee: 'Acme Ltd', amount: '1.00' }),
+        toolNode('b', 'oa__pay', { payee: 'Acme Ltd', amount: '2.00' }, { dependsOn: ['a'] }),
+      ],
+    });
+    await parked(id);
+    await database.connection.execute(sql`update runs set faults = 4 where id = ${id}`);
+    const first = await only(id);
+    await engine.decide(first, 'approve');
+    await until(async () => (await isParked(id)) && (await only(id)) !== first);
+    const [run] = await rowsOf<{ faults: number }>(
+      database.connection,
+      sql`select faults from runs where id = ${id}`,
+    );
+    expect(run).toEqual({ faults: 0 });
+    await engine.engine.runs.cancel(id);
+  });
+
   describe.each(EXECUTORS)('through $executor', ({ executor, start }) => {
     it('is parked: it reads waiting, and nothing of it is left in the process', async () => {
       const { id } = await start(engine, [pay('1.00', 'acme')]);

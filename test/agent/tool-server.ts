@@ -12,6 +12,8 @@ export interface ReceivedCall {
 /** A payment system on loopback with a ledger of what reached it. The path says how it behaves. */
 export class ToolServer {
   readonly calls: ReceivedCall[] = [];
+  /** How deep the answer of `/deep` is nested. */
+  levels = 0;
   #onNext: (atMs: number) => void = () => {};
   readonly #server: Server;
 
@@ -103,9 +105,9 @@ const BEHAVIOURS: Record<string, (response: ServerResponse, body: string, server
       executed: false,
       retryable: true,
     }),
-  '/deep': (response) => {
+  '/deep': (response, _body, { levels }) => {
     response.writeHead(200, { 'content-type': 'application/json' });
-    response.end('['.repeat(100_000) + ']'.repeat(100_000));
+    response.end('['.repeat(levels) + ']'.repeat(levels));
   },
   '/prototype': (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });

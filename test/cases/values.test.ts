@@ -182,11 +182,13 @@ describe('a value arrives as it was sent', () => {
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
   });
 
-  it('a result of a hundred thousand levels is kept as its text', async () => {
+  it.each([3_000, 6_000, 100_000])('a result of %i levels is kept as its text', async (levels) => {
+    rig.payments.levels = levels;
     const { id } = await rig.engine.start({ agent: BUYER, input: script([{ tool: 'oa__deep' }]) });
     const run = await rig.engine.finished(id);
     expect(run.status).toBe('succeeded');
     expect(run.invocations[0]?.status).toBe('succeeded');
+    expect(run.invocations[0]?.result === '['.repeat(levels) + ']'.repeat(levels)).toBe(true);
     expect(rig.payments.calls.length).toBe(1);
   });
 
