@@ -179,10 +179,14 @@ export class RunRecordStore implements RunRecord {
     });
   }
 
-  async delegateWaiting({ id, waiting }: Parameters<InvocationLog['delegateWaiting']>[0]): Promise<void> {
+  async delegateWaiting({
+    id,
+    run,
+    waiting,
+  }: Parameters<InvocationLog['delegateWaiting']>[0]): Promise<void> {
     const status = waiting ? 'waiting' : 'running';
     await this.#write({
-      events: waiting ? [{ kind: 'run.waiting', data: { invocation: id, confirmation: null } }] : [],
+      events: waiting ? [{ kind: 'run.waiting', data: { invocation: id, confirmation: null, run } }] : [],
       change: { id, status, unless: sql`${invocations.status} = ${status}` },
     });
   }
@@ -247,11 +251,12 @@ export class RunRecordStore implements RunRecord {
     return rows[0]?.id ?? null;
   }
 
-  async setHolding(holding: boolean): Promise<void> {
-    await this.#write({
-      events: holding ? [{ kind: 'run.waiting', data: { invocation: null, confirmation: null } }] : [],
-      holding,
-    });
+  async hold(by: Parameters<RunRecord['hold']>[0]): Promise<void> {
+    await this.#write({ events: [{ kind: 'run.waiting', data: { ...by } }], holding: true });
+  }
+
+  async letGo(): Promise<void> {
+    await this.#write({ events: [], holding: false });
   }
 
   async finish(end: RunEnd): Promise<RunId | null> {
