@@ -18,6 +18,8 @@ import type { AgentId, ConfirmationId, InvocationId, RunId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { CoalescedNotices } from './coalesced-notices.ts';
 import type { Connection, Database } from './database.ts';
+import { jsonb } from './jsonb.ts';
+import { newInvocation, nodeOf } from './new-invocation.ts';
 import { preparedPerConnection } from './prepared-per-connection.ts';
 import { rowsOf } from './rows-of.ts';
 import { areWaitedFor } from './run-parking.ts';
@@ -104,7 +106,7 @@ export class RunRecordStore implements RunRecord {
   async proposed(call: ProposedInvocation): Promise<{ readonly rejectedBefore: boolean }> {
     const { answer } = await this.#write({
       events: [{ kind: 'tool.called', data: calledEvent(call) }],
-      insert: this.#newInvocation(call, { phase: 'proposed', status: 'running', ...call }),
+      insert: newInvocation(this.run, call, { phase: 'proposed', status: 'running', ...call }),
       asks: sql`exists (${this.#rejected(call.proposedDigest)})`,
     });
     return { rejectedBefore: answer };
@@ -121,7 +123,7 @@ export class RunRecordStore implements RunRecord {
     } as const;
     await this.#write({
       events: [{ kind: 'tool.finished', data }],
-      insert: this.#newInvocation(call, skipped),
+      insert: newInvocation(this.run, call, skipped),
     });
   }
 
@@ -322,26 +324,6 @@ export class RunRecordStore implements RunRecord {
     return and(eq(runs.id, this.run), eq(runs.fencingToken, this.#fencingToken));
   }
 
-  #newInvocation(
-    { id, position, tool }: SkippedInvocation,
-    made: Pick<ProposedInvocation, 'callId' | 'args' | 'proposedDigest'> & {
-      readonly phase: 'proposed' | 'settled';
-      readonly status: 'running' | 'skipped';
-    },
-  ): SQL {
-    const [turn, place] = position.kind === 'turn' ? [position.turn, position.place] : [null, null];
-    const node = position.kind === 'node' ? position.node : null;
-    const callId = made.callId === null ? null : storableText(made.callId);
-    return sql`
-      insert into ${invocations} (id, run_id, turn, place, node, call_id, tool, phase, status, args, proposed_digest,
-                                  hook_revision, side_effects, created_at, finished_at)
-      select ${id}::uuid, ${this.run}::uuid, ${turn}::integer, ${place}::integer, ${node}::text, ${callId}::text,
-             ${storableText(tool)}::text, ${made.phase}::text, ${made.status}::text, ${jsonb(made.args)},
-             ${made.proposedDigest}::text, held.hook_revision, '[]'::jsonb, clock_timestamp(),
-             case when ${made.phase}::text = 'settled' then clock_timestamp() end
-      from held`;
-  }
-
   async #write(write: RunWrite): Promise<WrittenToRun> {
     const lease = { run: this.run, agent: this.#agent, fencingToken: this.#fencingToken };
     const written = await this.#inTurn(() => writeToRun(this.#database.prepared, lease, write));
@@ -384,16 +366,11 @@ const callsOfRun = preparedPerConnection((connection) =>
     .prepare('calls_of_run'),
 );
 
-const jsonb = (value: unknown): SQL => sql`${JSON.stringify(storableJson(value))}::text::jsonb`;
-
 const resultText = (result: JsonValue): string | null =>
   result === null ? null : JSON.stringify(storableJson(result));
 
 const errorSet = (error: { readonly code: string; readonly message: string } | null): SQL =>
   sql`error_code = ${error?.code ?? null}, error_message = ${error === null ? null : storableText(error.message)}`;
-
-const nodeOf = (call: SkippedInvocation): string | null =>
-  call.position.kind === 'node' ? call.position.node : null;
 
 const calledEvent = (call: ProposedInvocation): JsonObject => ({
   invocation: call.id,
