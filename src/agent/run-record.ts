@@ -17,7 +17,7 @@ export interface RunRecord extends InvocationLog {
   readonly run: RunId;
   /** The run as it stands; where the work goes on. */
   load(): Promise<RunProgress>;
-  /** What the model said in words among them is told to whoever watches. */
+  /** What the model said in words among them is told to whoever watches. Once the run is loaded, it may be repeated. */
   appendMessages(messages: readonly ChatMessage[]): Promise<void>;
   /** From here on the run works under these hooks: calls that nobody has judged yet are judged under them. */
   takenUpUnder(hooks: HookChain): Promise<void>;

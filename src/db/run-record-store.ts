@@ -36,6 +36,8 @@ export class RunRecordStore implements RunRecord {
   readonly #database: Database;
   readonly #notices: CoalescedNotices;
   #last: Promise<void> = Promise.resolve();
+  /** How many messages are on record as far as this worker knows; null before it has looked. */
+  #messageCount: number | null = null;
 
   constructor(database: Database, lease: RunLease, notices: CoalescedNotices) {
     this.#database = database;
@@ -49,6 +51,7 @@ export class RunRecordStore implements RunRecord {
     const { prepared } = this.#database;
     const [found] = await runWithMessages(prepared).execute({ run: this.run, token: this.#fencingToken });
     if (!found) throw new LeaseLost(this.run);
+    this.#messageCount = found.messages.length;
     const calls = await callsOfRun(prepared).execute({ run: this.run });
     return {
       facts: runFactsFromRow(found.row),
@@ -60,6 +63,7 @@ export class RunRecordStore implements RunRecord {
   }
 
   async appendMessages(messages: readonly ChatMessage[]): Promise<void> {
+    const before = this.#messageCount;
     const rows = messages.map((message, index) => ({ place: index + 1, message: storableJson(message) }));
     const said = messages.flatMap((message) =>
       message.role === 'assistant' && message.content !== null ? [message.content] : [],
@@ -69,10 +73,15 @@ export class RunRecordStore implements RunRecord {
       insert: sql`
         insert into ${runMessages} (run_id, seq, message)
         select ${this.run}::uuid, last.seq + added.place, added.message
-        from held,
+        from held, target,
           (select coalesce(max(seq), 0) as seq from ${runMessages} where run_id = ${this.run}) as last,
           jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as added (place integer, message jsonb)`,
+      // Once: a writer that did not hear of its commit tries again.
+      ...(before !== null && {
+        unless: sql`exists (select from ${runMessages} where run_id = ${this.run} and seq > ${before})`,
+      }),
     });
+    if (before !== null) this.#messageCount = before + messages.length;
   }
 
   async planned(plan: readonly PlanNode[]): Promise<void> {
