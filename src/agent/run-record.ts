@@ -6,6 +6,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { ChatMessage } from './chat-message.ts';
 import type { PlanNode } from './plan.ts';
 import type { InvocationStatus, Run } from './run.ts';
+import type { RunFailure } from './run-failure.ts';
 import type { RunFacts } from './run-store.ts';
 import type { RunWait } from './run-waits.ts';
 
@@ -176,7 +177,7 @@ export interface RunProgress {
 export interface RunEnd {
   readonly status: Extract<Run['status'], 'succeeded' | 'failed' | 'cancelled'>;
   readonly output: string | null;
-  readonly error: InvocationError | null;
+  readonly error: RunFailure | null;
 }
 
 /** Another worker holds the run now; this one stops without another word. */

@@ -36,12 +36,12 @@ export interface RunLease {
 export type RunCreation =
   | { readonly kind: 'created'; readonly lease: RunLease }
   | { readonly kind: 'exists' }
-  /** The caller is over, or is to be stopped: it starts nothing any more. */
+  /** The caller, or a run above it, is over or is to be stopped: it starts nothing any more. */
   | { readonly kind: 'unwanted' }
-  /** The caller has started `MOST_DELEGATES` runs already. */
+  /** The caller's tree holds `MOST_DELEGATES` runs beside its root already. */
   | { readonly kind: 'too-many' };
 
-/** One run starts no more runs than this, however many turns it takes. */
+/** All that a run starts, and that this starts in turn: no more runs than this, however many turns they take. */
 export const MOST_DELEGATES = 100;
 
 export interface RunStore {

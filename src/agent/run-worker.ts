@@ -155,9 +155,8 @@ function scopeOf(
     session: facts.session,
     evaluation: facts.evaluation,
     // Looked up whenever a turn begins or a call is made: servers list their tools late, and list others later.
-    get tools() {
-      return new Map([...setup.tools(), ...delegation].map((tool) => [tool.name, tool]));
-    },
+    tools: () => new Map([...setup.tools(), ...delegation].map((tool) => [tool.name, tool])),
+    reach: setup.reach,
     hooks: setup.hooks,
     log: record,
     waits,

@@ -81,7 +81,8 @@ export class Runs implements RunService {
       depth: parent.depth + 1,
     });
     if (created === 'too-many') {
-      throw new CountersignError('invalid_request', `A run may call agents at most ${MOST_DELEGATES} times.`);
+      const what = 'A run, with all the runs that it starts and that these start, may call agents';
+      throw new CountersignError('invalid_request', `${what} at most ${MOST_DELEGATES} times.`);
     }
     if (created === 'unwanted') {
       throw new CountersignError('cancelled', 'The run that calls the other agent is over.');

@@ -72,7 +72,7 @@ describe('a run whose process is gone', () => {
     await process?.engine.stop();
     await process?.database.close();
   };
-  const store = () => createRunStore(database);
+  const store = () => createRunStore({ database, clock: systemClock });
 
   it('goes on waiting for the same person, and runs the call once', async () => {
     model.script('buyer', [{ calls: [LOG, PAY] }, { text: 'Paid.' }]);
@@ -548,12 +548,10 @@ describe('a run whose process is gone', () => {
     });
 
     it('keeps a change whose notification is lost', async () => {
+      const notify = () => Promise.reject(new Error('the listener is away'));
       const deaf = createRunStore({
-        ...database,
-        notifier: {
-          ...database.notifier,
-          notify: () => Promise.reject(new Error('the listener is away')),
-        },
+        database: { ...database, notifier: { ...database.notifier, notify } },
+        clock: systemClock,
       });
       const id = newRunId();
       const lease = await created(deaf, id, 'one');
