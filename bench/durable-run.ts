@@ -94,6 +94,7 @@ async function stepMs(facts: RunFacts, record: RunRecord): Promise<number> {
     progress,
     record,
     scope,
+    keep: (messages) => record.appendMessages(messages),
     call: (proposed) => invokeTool(proposed, scope, ports),
   });
   const elapsedMs = performance.now() - started;

@@ -28,7 +28,8 @@ export class SilentRecord implements RunRecord {
   }
   async skip() {}
   async markSkipped() {}
-  async setHolding() {}
+  async hold() {}
+  async letGo() {}
   async settleUnknown() {}
   async finish() {
     return null;

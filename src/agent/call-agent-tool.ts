@@ -96,7 +96,7 @@ async function followToEnd(
       const waiting = status === 'waiting';
       if (status !== 'running' && !waiting) return;
       if (waiting !== shownWaiting) {
-        await ports.log.delegateWaiting({ id: invocation, waiting });
+        await ports.log.delegateWaiting({ id: invocation, run: child, waiting });
         shownWaiting = waiting;
       }
       throwIfSuspended(unwanted);

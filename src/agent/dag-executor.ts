@@ -94,7 +94,7 @@ class PlanRun {
   async #letGo(): Promise<void> {
     const { holding, invocations } = this.#work.progress;
     if (!holding || invocations.some(({ status }) => status === 'unknown')) return;
-    await this.#work.record.setHolding(false);
+    await this.#work.record.letGo();
   }
 
   #startReady(): void {
@@ -207,13 +207,18 @@ class PlanRun {
   /** Nobody knows whether it ran: what depends on it waits until a person says so, and the run reads `waiting`. */
   async #hold(node: PlanNode, settled: SettledCall): Promise<NodeEnd> {
     this.#holds += 1;
-    if (this.#holds === 1) await this.#work.record.setHolding(true);
+    const { holding, invocations } = this.#work.progress;
+    const heldBefore =
+      holding && invocations.some(({ id, status }) => id === settled.id && status === 'unknown');
+    // The first one always: another node, settled meanwhile, may have let go.
+    if (this.#holds === 1 || !heldBefore)
+      await this.#work.record.hold({ invocation: settled.id, confirmation: settled.confirmation });
     const { status, detail } = await this.#settlementOf(settled, this.#signal);
     const error =
       status === 'failed' ? { code: 'tool_failed', message: detail ?? 'It did not take effect.' } : null;
     await this.#work.record.settleUnknown({ id: settled.id, status, error });
     this.#holds -= 1;
-    if (this.#holds === 0) await this.#work.record.setHolding(false);
+    if (this.#holds === 0) await this.#work.record.letGo();
     if (status === 'succeeded') return { kind: 'succeeded', result: await this.#resultOf(settled) };
     return failed(node, 'node_failed', 'tool_failed');
   }

@@ -1,4 +1,5 @@
 import type { CallScope, ProposedCall, SettledCall } from './call-scope.ts';
+import type { ChatMessage } from './chat-message.ts';
 import type { RunFailure } from './run-failure.ts';
 import type { RunEnd, RunProgress, RunRecord, StoredInvocation } from './run-record.ts';
 
@@ -12,6 +13,8 @@ export interface RunWork {
   readonly progress: RunProgress;
   readonly record: RunRecord;
   readonly scope: CallScope;
+  /** Puts messages on record; a momentary fault of the database must not cost an answer that was paid for. */
+  keep(messages: readonly ChatMessage[]): Promise<void>;
   /** Makes a call, or takes it up where an earlier worker left it. The only way to any tool. */
   call(proposed: ProposedCall, stored: StoredInvocation | null, signal: AbortSignal): Promise<SettledCall>;
 }

@@ -53,7 +53,7 @@ export class PlanningExecutor implements Executor {
   async #plan(work: RunWork): Promise<{ readonly plan: readonly PlanNode[] } | RunEnd> {
     const messages = [...work.progress.messages];
     const append = async (added: readonly ChatMessage[]) => {
-      await work.record.appendMessages(added);
+      await work.keep(added);
       messages.push(...added);
     };
     if (messages.length === 0) await append(await this.#opening());

@@ -43,7 +43,7 @@ export class ReactExecutor implements Executor {
       messages.push(...added);
       unsaved.push(...added);
     };
-    const save = () => work.record.appendMessages(unsaved.splice(0));
+    const save = () => work.keep(unsaved.splice(0));
     if (messages.length === 0) {
       add(await this.#opening());
       await save();

@@ -18,7 +18,7 @@ export interface RunRecord extends InvocationLog {
   readonly run: RunId;
   /** The run as it stands; where the work goes on. */
   load(): Promise<RunProgress>;
-  /** What the model said in words among them is told to whoever watches. */
+  /** What the model said in words among them is told to whoever watches. Once the run is loaded, it may be repeated. */
   appendMessages(messages: readonly ChatMessage[]): Promise<void>;
   /** From here on the run works under these hooks: calls that nobody has judged yet are judged under them. */
   takenUpUnder(hooks: HookChain): Promise<void>;
@@ -30,8 +30,13 @@ export interface RunRecord extends InvocationLog {
   skip(invocation: SkippedInvocation): Promise<void>;
   /** A node that was blocked, under a plan that goes on without it. */
   markSkipped(id: InvocationId): Promise<void>;
-  /** A node of unknown outcome holds its dependents; the run reads `waiting` meanwhile. */
-  setHolding(holding: boolean): Promise<void>;
+  /** A node of unknown outcome holds its dependents: the run reads `waiting`, and whoever watches is told for what. */
+  hold(by: {
+    readonly invocation: InvocationId;
+    readonly confirmation: ConfirmationId | null;
+  }): Promise<void>;
+  /** None does any more. */
+  letGo(): Promise<void>;
   /** What a person said became of an invocation of unknown outcome. */
   settleUnknown(input: {
     readonly id: InvocationId;
@@ -80,7 +85,11 @@ export interface InvocationLog {
     readonly sideEffects: readonly SideEffect[];
   }): Promise<void>;
   /** The delegate's run that this invocation waits for is itself waiting, or no longer. */
-  delegateWaiting(input: { readonly id: InvocationId; readonly waiting: boolean }): Promise<void>;
+  delegateWaiting(input: {
+    readonly id: InvocationId;
+    readonly run: RunId;
+    readonly waiting: boolean;
+  }): Promise<void>;
   /** The real outcome, before any hook looks at it. */
   executed(input: {
     readonly id: InvocationId;
@@ -161,7 +170,7 @@ export interface RunProgress {
   readonly messages: readonly ChatMessage[];
   readonly invocations: readonly StoredInvocation[];
   readonly cancelRequested: boolean;
-  /** As `setHolding` left it. */
+  /** Whether a node holds others. */
   readonly holding: boolean;
 }
 

@@ -8,6 +8,7 @@ import type { CallScope } from './call-scope.ts';
 import { DagExecutor } from './dag-executor.ts';
 import { type Executor, failedRun } from './executor.ts';
 import { giveUpRun } from './give-up-run.ts';
+import { insist } from './insist.ts';
 import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
 import { invokeTool } from './invoke-tool.ts';
 import type { PlanNode } from './plan.ts';
@@ -83,6 +84,7 @@ export async function workThrough(
       progress,
       record,
       scope,
+      keep: (messages) => insist(ports.clock, () => record.appendMessages(messages)),
       call: async (proposed, stored, signal) => {
         try {
           const within = { ...scope, signal };

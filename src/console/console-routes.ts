@@ -22,12 +22,13 @@ import { pageLocale } from './page-locale.ts';
 import { requestPage } from './request-page.ts';
 import { isFromElsewhere, isSameOrigin } from './same-origin.ts';
 import { createSessions, type Sessions } from './sessions.ts';
+import { settleOnPage } from './settle-on-page.ts';
 import { signInPage } from './sign-in-page.ts';
 import { STYLE } from './style.ts';
 
 export interface ConsolePorts {
   readonly config: Config;
-  readonly confirmations: Pick<ConfirmationService, 'get' | 'deliveriesOf'>;
+  readonly confirmations: Pick<ConfirmationService, 'get' | 'deliveriesOf' | 'settle'>;
   readonly freezes: Pick<Freezes, 'active'>;
   readonly audit: Pick<AuditReader, 'list'>;
   readonly authenticator: Authenticator;
@@ -41,12 +42,15 @@ export interface ConsolePorts {
 /** Events of one request that the page shows; no request has that many but by attack. */
 const MOST_EVENTS = 200;
 
+/** The longest detail, nine bytes a character: as forms encode Chinese. */
+const LARGEST_SETTLEMENT_BYTES = 32 * 1024;
+
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /**
- * `GET /requests/{id}`: the page that cards link to, for a person signed in with their own key, or sending it. `GET /`
- * says where that is.
+ * `GET /requests/{id}`: the page that cards link to, for a person signed in with their own key, or sending it; there an
+ * approver may say what became of a call of unknown outcome. `GET /` says where that is.
  */
 export function consoleRoutes(app: HttpApp, ports: ConsolePorts): void {
   const { config } = ports;
@@ -72,7 +76,7 @@ export function consoleRoutes(app: HttpApp, ports: ConsolePorts): void {
     const visit = visitOf(request, request.params.id, config);
     if (!visit) return showMissing(request, reply, config);
     const viewer = sessions.personOf(request.headers.cookie) ?? (await personByKey(request, ports));
-    if (viewer) return showRequest(reply, visit, viewer, ports);
+    if (viewer) return showRequest(reply, visit, viewer, { ...ports, refused: null });
     if (isFromElsewhere(request)) return send(reply, 200, steppingStone(visit));
     return send(reply, 401, signInPage({ ...visit, error: null }));
   });
@@ -85,6 +89,18 @@ export function consoleRoutes(app: HttpApp, ports: ConsolePorts): void {
       return send(reply, result.status, signInPage({ ...visit, error: result.message }));
     }
     return reply.header('set-cookie', result.cookie).redirect(`${visit.path}?lang=${visit.locale}`, 303);
+  });
+
+  const settlement = { schema, bodyLimit: LARGEST_SETTLEMENT_BYTES };
+  app.post('/requests/:id/settlement', settlement, async (request, reply) => {
+    const visit = visitOf(request, request.params.id, config);
+    if (!visit) return showMissing(request, reply, config);
+    const viewer = sessions.personOf(request.headers.cookie);
+    if (!viewer) return send(reply, 401, signInPage({ ...visit, error: null }));
+    const refused = await settleFrom(request, visit, viewer, ports);
+    return refused === null
+      ? reply.redirect(`${visit.path}?lang=${visit.locale}`, 303)
+      : showRequest(reply, visit, viewer, { ...ports, refused });
   });
 
   app.post('/requests/:id/sign-out', { schema }, async (request, reply) => {
@@ -124,11 +140,44 @@ function localeOf(request: FastifyRequest, config: Config): Locale {
   });
 }
 
+interface Refused {
+  readonly status: number;
+  readonly message: string;
+}
+
+/** What the person is told whose word was not taken; null where it was. */
+async function settleFrom(
+  request: FastifyRequest,
+  { id, locale }: Visit,
+  viewer: PersonPrincipal,
+  { config, confirmations, visibility }: ConsolePorts,
+): Promise<Refused | null> {
+  if (!isSameOrigin(request, config.publicUrl)) {
+    return { status: 403, message: CONSOLE_TEXTS[locale].otherOrigin };
+  }
+  const found = await confirmations.get(id);
+  // Who may not see it is not told whether it is there: the page says the same of both.
+  if (!found || !(await visibility.ofConfirmation(viewer, found))) return { status: 404, message: '' };
+  const { timeZone } = config;
+  const said = await settleOnPage(formOf(request), { id, viewer }, { confirmations, locale, timeZone });
+  return said.kind === 'settled' ? null : said;
+}
+
 async function showRequest(
   reply: FastifyReply,
   { id, path, locale }: Visit,
   viewer: PersonPrincipal,
-  { config, confirmations, freezes, visibility, audit, adviceOn }: ConsolePorts,
+  {
+    refused,
+    config,
+    confirmations,
+    freezes,
+    visibility,
+    audit,
+    adviceOn,
+  }: ConsolePorts & {
+    readonly refused: Refused | null;
+  },
 ): Promise<FastifyReply> {
   const request = await confirmations.get(id);
   if (!request || !(await visibility.ofConfirmation(viewer, request))) {
@@ -151,8 +200,9 @@ async function showRequest(
     publicUrl: config.publicUrl ?? '',
     mask: createArgumentMask(config.masked),
     path,
+    refusal: refused?.message ?? null,
   });
-  return send(reply, 200, shown);
+  return send(reply, refused?.status ?? 200, shown);
 }
 
 type SignIn =
@@ -171,8 +221,7 @@ async function signIn(
   const verdict = await failedSignIns.verdict(request);
   if (verdict.limited) return refuse(429, texts.tooMany(verdict.retryAfterSeconds));
 
-  const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
-  const principal = authenticator.principalOf((form.get('key') ?? '').trim());
+  const principal = authenticator.principalOf((formOf(request).get('key') ?? '').trim());
   if (!principal) {
     await failedSignIns.count(request);
     return refuse(401, texts.wrongKey);
@@ -181,6 +230,9 @@ async function signIn(
   const cookie = sessions.issue(principal);
   return cookie === null ? refuse(403, texts.inactive) : { kind: 'signed-in', cookie };
 }
+
+const formOf = ({ body }: FastifyRequest): URLSearchParams =>
+  body instanceof URLSearchParams ? body : new URLSearchParams();
 
 const showMissing = (request: FastifyRequest, reply: FastifyReply, config: Config): FastifyReply =>
   send(reply, 404, missingPage(localeOf(request, config), '/requests', null));

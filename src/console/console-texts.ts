@@ -16,6 +16,7 @@ export interface ConsoleTexts {
   readonly inactive: string;
   readonly tooMany: (seconds: number) => string;
   readonly otherOrigin: string;
+  readonly tooLong: (characters: number) => string;
   readonly notFound: string;
   readonly goOn: string;
   readonly readOnly: string;
@@ -25,7 +26,10 @@ export interface ConsoleTexts {
   readonly masked: string;
   readonly empty: string;
   readonly sections: Readonly<
-    Record<'arguments' | 'facts' | 'outcome' | 'votes' | 'deliveries' | 'binding' | 'record', string>
+    Record<
+      'arguments' | 'facts' | 'outcome' | 'settle' | 'votes' | 'deliveries' | 'binding' | 'record',
+      string
+    >
   >;
   readonly fields: Readonly<
     Record<
@@ -58,7 +62,8 @@ export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
     notAPerson: '这是程序用的密钥。查看页面需要本人的密钥。',
     inactive: '该人员已停用。',
     tooMany: (seconds) => `尝试次数过多，请 ${seconds} 秒后再试。`,
-    otherOrigin: '表单不是从本页面提交的，请重新打开链接再登录。',
+    otherOrigin: '表单不是从本页面提交的，请重新打开链接再试。',
+    tooLong: (characters) => `最多 ${characters} 个字符。`,
     notFound: '没有这份请求，或者你无权查看。',
     goOn: '继续',
     readOnly: '此页仅供查看。请在卡片上审批；卡片不能批准时，用你本人的密钥调用接口。',
@@ -70,6 +75,7 @@ export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
       arguments: '参数（全部）',
       facts: '请求',
       outcome: '结果',
+      settle: '登记结果',
       votes: '表决',
       deliveries: '卡片发送',
       binding: '核对',
@@ -135,7 +141,8 @@ export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
     notAPerson: "This is a program's key. The page needs a person's own.",
     inactive: 'This person is not active.',
     tooMany: (seconds) => `Too many attempts. Try again in ${seconds} seconds.`,
-    otherOrigin: 'The form was not sent from this page. Open the link again and sign in.',
+    otherOrigin: 'The form was not sent from this page. Open the link again and try once more.',
+    tooLong: (characters) => `At most ${characters} characters.`,
     notFound: 'There is no such request, or you may not see it.',
     goOn: 'Go on',
     readOnly:
@@ -148,6 +155,7 @@ export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
       arguments: 'Arguments, all of them',
       facts: 'Request',
       outcome: 'What became of it',
+      settle: 'Say what became of it',
       votes: 'Votes',
       deliveries: 'Cards sent',
       binding: 'To compare',

@@ -24,6 +24,7 @@ import type { Locale, LocalizedText } from '../locale.ts';
 import { CONSOLE_TEXTS, type ConsoleTexts } from './console-texts.ts';
 import { type Content, type Html, html } from './html.ts';
 import { page } from './layout.ts';
+import { settleForm } from './settle-form.ts';
 
 export interface RequestPageInput {
   readonly request: ConfirmationRequest;
@@ -37,9 +38,14 @@ export interface RequestPageInput {
   readonly publicUrl: string;
   readonly mask: ArgumentMask;
   readonly path: string;
+  /** Why what the viewer did a moment ago had no effect; null: nothing was refused. */
+  readonly refusal: string | null;
 }
 
-/** Everything about one request, in full: what a card had to leave out stands here. Nothing can be done on it. */
+/**
+ * Everything about one request, in full: what a card had to leave out stands here. Nothing can be decided on it; what
+ * became of a call of unknown outcome can be said, by whoever has a seat.
+ */
 export function requestPage(input: RequestPageInput): string {
   const { request, freeze, locale, timeZone } = input;
   const texts = CONSOLE_TEXTS[locale];
@@ -50,7 +56,7 @@ export function requestPage(input: RequestPageInput): string {
   const time = (at: Date) => html`<time datetime="${at.toISOString()}">${zonedTime(at, timeZone)}</time>`;
   return page(
     { locale, path: input.path, title: card.title, signedInAs: visibleText(input.viewer.name).text },
-    html`<section>
+    html`${input.refusal !== null && html`<p class="error" role="alert">${input.refusal}</p>`}<section>
 <h1 class="${cardStateOf(request)}">${card.title}</h1>
 <p class="soft">${cardTexts.facts.code} <span class="code">${request.verificationCode}</span></p>
 ${freeze !== null && html`<p class="warning">${freezeWarning(freeze, style)}</p>`}
@@ -61,9 +67,14 @@ ${
 ${rerunWarning(request, locale) !== null && html`<p class="warning">${rerunWarning(request, locale)}</p>`}
 ${request.summary !== null && html`<p>${cardTexts.agentSays}: “${visibleText(shown.maskText(request.summary)).text}”</p>`}
 ${request.status === 'pending' && html`<p class="soft">${texts.readOnly}</p>`}
-${(card.actions.kind === 'revoke' || card.actions.kind === 'settle') && html`<p class="soft">${texts.actOnCard}</p>`}
+${card.actions.kind === 'revoke' && html`<p class="soft">${texts.actOnCard}</p>`}
 </section>
 ${request.status !== 'pending' && section(texts.sections.outcome, outcomeList(request, input, time))}
+${
+  card.actions.kind === 'settle' &&
+  seatsOf(request).some(({ id }) => id === input.viewer.id) &&
+  section(texts.sections.settle, settleForm(card.actions, input))
+}
 ${section(texts.sections.arguments, argumentList(input, texts))}
 ${section(
   texts.sections.facts,

@@ -36,7 +36,7 @@ h1.unknown { color: var(--look); }
 h1.rejected, h1.failed, h1.undeliverable { color: var(--bad); }
 h1.pending { color: var(--open); }
 label { display: block; margin-bottom: .25rem; }
-input { width: 100%; font: inherit; padding: .5rem .625rem; border: 1px solid var(--line); border-radius: .375rem; background: var(--back); color: inherit; }
+input, textarea { width: 100%; font: inherit; padding: .5rem .625rem; border: 1px solid var(--line); border-radius: .375rem; background: var(--back); color: inherit; }
 button { font: inherit; padding: .5rem 1rem; margin-top: .75rem; border: 0; border-radius: .375rem; background: var(--ink); color: var(--card); cursor: pointer; }
 header button { background: none; color: var(--link); padding: 0; margin: 0; }
 a { color: var(--link); }

@@ -18,6 +18,8 @@ import type { AgentId, ConfirmationId, InvocationId, RunId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { CoalescedNotices } from './coalesced-notices.ts';
 import type { Connection, Database } from './database.ts';
+import { jsonb } from './jsonb.ts';
+import { newInvocation, nodeOf } from './new-invocation.ts';
 import { preparedPerConnection } from './prepared-per-connection.ts';
 import { rowsOf } from './rows-of.ts';
 import { areWaitedFor } from './run-parking.ts';
@@ -34,6 +36,8 @@ export class RunRecordStore implements RunRecord {
   readonly #database: Database;
   readonly #notices: CoalescedNotices;
   #last: Promise<void> = Promise.resolve();
+  /** How many messages are on record as far as this worker knows; null before it has looked. */
+  #messageCount: number | null = null;
 
   constructor(database: Database, lease: RunLease, notices: CoalescedNotices) {
     this.#database = database;
@@ -47,6 +51,7 @@ export class RunRecordStore implements RunRecord {
     const { prepared } = this.#database;
     const [found] = await runWithMessages(prepared).execute({ run: this.run, token: this.#fencingToken });
     if (!found) throw new LeaseLost(this.run);
+    this.#messageCount = found.messages.length;
     const calls = await callsOfRun(prepared).execute({ run: this.run });
     return {
       facts: runFactsFromRow(found.row),
@@ -58,6 +63,7 @@ export class RunRecordStore implements RunRecord {
   }
 
   async appendMessages(messages: readonly ChatMessage[]): Promise<void> {
+    const before = this.#messageCount;
     const rows = messages.map((message, index) => ({ place: index + 1, message: storableJson(message) }));
     const said = messages.flatMap((message) =>
       message.role === 'assistant' && message.content !== null ? [message.content] : [],
@@ -67,10 +73,15 @@ export class RunRecordStore implements RunRecord {
       insert: sql`
         insert into ${runMessages} (run_id, seq, message)
         select ${this.run}::uuid, last.seq + added.place, added.message
-        from held,
+        from held, target,
           (select coalesce(max(seq), 0) as seq from ${runMessages} where run_id = ${this.run}) as last,
           jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as added (place integer, message jsonb)`,
+      // Once: a writer that did not hear of its commit tries again.
+      ...(before !== null && {
+        unless: sql`exists (select from ${runMessages} where run_id = ${this.run} and seq > ${before})`,
+      }),
     });
+    if (before !== null) this.#messageCount = before + messages.length;
   }
 
   async planned(plan: readonly PlanNode[]): Promise<void> {
@@ -104,7 +115,7 @@ export class RunRecordStore implements RunRecord {
   async proposed(call: ProposedInvocation): Promise<{ readonly rejectedBefore: boolean }> {
     const { answer } = await this.#write({
       events: [{ kind: 'tool.called', data: calledEvent(call) }],
-      insert: this.#newInvocation(call, { phase: 'proposed', status: 'running', ...call }),
+      insert: newInvocation(this.run, call, { phase: 'proposed', status: 'running', ...call }),
       asks: sql`exists (${this.#rejected(call.proposedDigest)})`,
     });
     return { rejectedBefore: answer };
@@ -121,7 +132,7 @@ export class RunRecordStore implements RunRecord {
     } as const;
     await this.#write({
       events: [{ kind: 'tool.finished', data }],
-      insert: this.#newInvocation(call, skipped),
+      insert: newInvocation(this.run, call, skipped),
     });
   }
 
@@ -179,10 +190,14 @@ export class RunRecordStore implements RunRecord {
     });
   }
 
-  async delegateWaiting({ id, waiting }: Parameters<InvocationLog['delegateWaiting']>[0]): Promise<void> {
+  async delegateWaiting({
+    id,
+    run,
+    waiting,
+  }: Parameters<InvocationLog['delegateWaiting']>[0]): Promise<void> {
     const status = waiting ? 'waiting' : 'running';
     await this.#write({
-      events: waiting ? [{ kind: 'run.waiting', data: { invocation: id, confirmation: null } }] : [],
+      events: waiting ? [{ kind: 'run.waiting', data: { invocation: id, confirmation: null, run } }] : [],
       change: { id, status, unless: sql`${invocations.status} = ${status}` },
     });
   }
@@ -247,11 +262,12 @@ export class RunRecordStore implements RunRecord {
     return rows[0]?.id ?? null;
   }
 
-  async setHolding(holding: boolean): Promise<void> {
-    await this.#write({
-      events: holding ? [{ kind: 'run.waiting', data: { invocation: null, confirmation: null } }] : [],
-      holding,
-    });
+  async hold(by: Parameters<RunRecord['hold']>[0]): Promise<void> {
+    await this.#write({ events: [{ kind: 'run.waiting', data: { ...by } }], holding: true });
+  }
+
+  async letGo(): Promise<void> {
+    await this.#write({ events: [], holding: false });
   }
 
   async finish(end: RunEnd): Promise<RunId | null> {
@@ -319,26 +335,6 @@ export class RunRecordStore implements RunRecord {
     return and(eq(runs.id, this.run), eq(runs.fencingToken, this.#fencingToken));
   }
 
-  #newInvocation(
-    { id, position, tool }: SkippedInvocation,
-    made: Pick<ProposedInvocation, 'callId' | 'args' | 'proposedDigest'> & {
-      readonly phase: 'proposed' | 'settled';
-      readonly status: 'running' | 'skipped';
-    },
-  ): SQL {
-    const [turn, place] = position.kind === 'turn' ? [position.turn, position.place] : [null, null];
-    const node = position.kind === 'node' ? position.node : null;
-    const callId = made.callId === null ? null : storableText(made.callId);
-    return sql`
-      insert into ${invocations} (id, run_id, turn, place, node, call_id, tool, phase, status, args, proposed_digest,
-                                  hook_revision, side_effects, created_at, finished_at)
-      select ${id}::uuid, ${this.run}::uuid, ${turn}::integer, ${place}::integer, ${node}::text, ${callId}::text,
-             ${storableText(tool)}::text, ${made.phase}::text, ${made.status}::text, ${jsonb(made.args)},
-             ${made.proposedDigest}::text, held.hook_revision, '[]'::jsonb, clock_timestamp(),
-             case when ${made.phase}::text = 'settled' then clock_timestamp() end
-      from held`;
-  }
-
   async #write(write: RunWrite): Promise<WrittenToRun> {
     const lease = { run: this.run, agent: this.#agent, fencingToken: this.#fencingToken };
     const written = await this.#inTurn(() => writeToRun(this.#database.prepared, lease, write));
@@ -381,16 +377,11 @@ const callsOfRun = preparedPerConnection((connection) =>
     .prepare('calls_of_run'),
 );
 
-const jsonb = (value: unknown): SQL => sql`${JSON.stringify(storableJson(value))}::text::jsonb`;
-
 const resultText = (result: JsonValue): string | null =>
   result === null ? null : JSON.stringify(storableJson(result));
 
 const errorSet = (error: { readonly code: string; readonly message: string } | null): SQL =>
   sql`error_code = ${error?.code ?? null}, error_message = ${error === null ? null : storableText(error.message)}`;
-
-const nodeOf = (call: SkippedInvocation): string | null =>
-  call.position.kind === 'node' ? call.position.node : null;
 
 const calledEvent = (call: ProposedInvocation): JsonObject => ({
   invocation: call.id,

@@ -30,6 +30,8 @@ export interface RunWrite {
   readonly end?: RunEnd;
   /** What goes on the audit log with it, or nothing is written. */
   readonly audit?: NewAuditEvent;
+  /** Where this holds, the whole write is as if it had been made before. For one without a `change`, which has its own. */
+  readonly unless?: SQL;
   /** A question about the rows as they were before, answered along with it. */
   readonly asks?: SQL;
 }
@@ -63,12 +65,12 @@ export interface InvocationChange {
 export async function writeToRun(
   connection: Connection,
   lease: RunLease,
-  { events, insert, change, holding, plan, hooks, end, audit, asks }: RunWrite,
+  { events, insert, change, holding, plan, hooks, end, audit, asks, unless }: RunWrite,
 ): Promise<WrittenToRun | null> {
   const rows = events.map(({ kind, data }, index) => ({ place: index + 1, kind, data: storableJson(data) }));
   const target =
     change === undefined
-      ? sql`select true as found`
+      ? sql`select true as found where not (${unless ?? sql`false`})`
       : sql`select true as found from ${invocations}
             where ${invocations.id} = ${change.id} ${change.unless === undefined ? sql`` : sql`and not (${change.unless})`}`;
   const append = audit === undefined ? null : auditAppend(audit);

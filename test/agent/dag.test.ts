@@ -262,6 +262,9 @@ describe('the DAG executor', () => {
         return settled.kind === 'settled';
       });
       const run = await engine.finished(id);
+      // Decided about first, and then to be settled: whoever listens is told of the same request twice.
+      const waits = (await engine.events(id)).filter(({ kind }) => kind === 'run.waiting');
+      expect(waits.map(({ data }) => data.confirmation)).toEqual([confirmation, confirmation]);
       expect(run.status).toBe(status);
       expect(statuses(run)).toEqual({
         a: status,

@@ -84,6 +84,10 @@ describe('delegates', () => {
     });
     if (request) await engine.decide(request.id, 'approve');
     const run = await engine.finished(id);
+    const waits = (await engine.events(id)).filter(({ kind }) => kind === 'run.waiting');
+    expect(waits.map(({ data }) => data)).toEqual([
+      { invocation: parent.invocations[0]?.id, confirmation: null, run: child },
+    ]);
     expect(run).toMatchObject({
       status: 'succeeded',
       output: 'All done.',

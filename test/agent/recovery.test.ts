@@ -162,6 +162,25 @@ describe('a run whose process is gone', () => {
     expect(row?.revision).toBe(chains[1]?.revision);
   });
 
+  it('asks the model no second time where its answer could not be kept at first', async () => {
+    const run = (statement: string) => database.connection.execute(sql.raw(statement));
+    await run('create sequence answer_faults');
+    await run(`create function answer_fault() returns trigger language plpgsql as $$ begin
+      if new.message ->> 'role' = 'assistant' and nextval('answer_faults') <= 2 then raise 'the disk is full'; end if;
+      return new;
+    end $$`);
+    await run(`create trigger answer_fault before insert on run_messages
+      for each row execute function answer_fault()`);
+    model.script('buyer', [{ calls: [LOG] }, { text: 'Noted.' }]);
+    const engine = await startProcess();
+    const { id } = await engine.start({ agent: BUYER });
+    expect(await engine.finished(id)).toMatchObject({ status: 'succeeded', output: 'Noted.' });
+    expect(model.requests.length).toBe(2);
+    expect(tools.callsTo('/log').length).toBe(1);
+    await run('drop trigger answer_fault on run_messages');
+    await run('drop function answer_fault; drop sequence answer_faults');
+  });
+
   it('is decided while nobody works on it, and goes on from there', async () => {
     model.script('buyer', [{ calls: [PAY] }, { text: 'I see.' }]);
     const first = await startProcess();
@@ -479,6 +498,24 @@ describe('a run whose process is gone', () => {
         'model.delta',
         'run.finished',
       ]);
+    });
+
+    it('keeps messages once, also where the answer that they are kept was lost', async () => {
+      const id = newRunId();
+      const lease = await created(store(), id, 'one');
+      const [record, unheard] = [store().record(lease), store().record(lease)];
+      for (const one of [record, unheard]) await one.load();
+      await unheard.appendMessages(said('one'));
+      await record.appendMessages(said('one'));
+      await record.appendMessages(said('two'));
+      expect((await record.load()).messages.map(({ content }) => content)).toEqual(['one', 'two']);
+      const events = await store().eventsAfter(id, 0, 10);
+      expect(events.map(({ seq, data }) => [seq, data.text])).toEqual([
+        [1, undefined],
+        [2, 'one'],
+        [3, 'two'],
+      ]);
+      await record.finish({ status: 'cancelled', output: null, error: null });
     });
 
     it('starts no delegate for a run that is over or to be stopped', async () => {

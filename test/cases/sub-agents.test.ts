@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { PlanNode } from '../../src/agent/plan.ts';
 import type { Run } from '../../src/agent/run.ts';
 import { agentId, type RunId } from '../../src/ids.ts';
 import { agentNode, type EngineFixture, toolNode } from '../agent/engine-fixture.ts';
@@ -38,6 +39,18 @@ describe('the gate of a delegate', () => {
         agent('mirror', { delegates: [agentId('mirror')] }),
         agent('planner', { executor: 'dag' }),
       ],
+      change: (config) => ({
+        ...config,
+        policies: [
+          ...config.policies,
+          {
+            ...(config.policies[0] as (typeof config.policies)[number]),
+            id: 'soon',
+            tools: ['oa__pay_slowly'],
+            decideWithinMs: 1_000,
+          },
+        ],
+      }),
     });
   });
   afterAll(() => rig.stop());
@@ -113,6 +126,65 @@ describe('the gate of a delegate', () => {
       expect(rig.payments.calls).toEqual([]);
     });
   });
+
+  it.each([
+    {
+      executor: 'ReAct',
+      startAll: (inputs: readonly string[]) =>
+        rig.engine.start({ agent: BUYER, input: script(inputs.map((input) => delegate(input))) }),
+    },
+    {
+      executor: 'DAG',
+      startAll: (inputs: readonly string[]) =>
+        rig.engine.start({
+          agent: BUYER,
+          plan: inputs.map((input, place) => ({ ...agentNode(`part${place}`, 'clerk'), input }) as PlanNode),
+        }),
+    },
+  ])(
+    '014: of three at once, each gets the end that was its own: approved, rejected, expired ($executor)',
+    async ({ startAll }) => {
+      const amounts = ['1.00', '2.00', '3.00'];
+      const soon = (amount: string): Call => ({ ...pay(amount), tool: 'oa__pay_slowly' });
+      const { id } = await startAll(
+        amounts.map((amount) => script([amount === '3.00' ? soon(amount) : pay(amount)])),
+      );
+      const children = await until(async () => {
+        const { childRuns } = await runOf(id);
+        return childRuns.length === 3 ? childRuns : null;
+      });
+      const requests = await Promise.all(
+        children.map((child) =>
+          until(async () => {
+            const asked = (await runOf(child)).invocations[0]?.confirmation;
+            return asked && rig.engine.confirmations.get(asked);
+          }),
+        ),
+      );
+      const requestFor = (amount: string) => {
+        const found = requests.find(({ args }) => args.amount === amount);
+        if (!found?.runId) throw new Error(`nobody is asked about ${amount}`);
+        return { ...found, runId: found.runId };
+      };
+      await reads(id, 'waiting');
+      await rig.engine.decide(requestFor('2.00').id, 'reject', 'not this supplier');
+      await rig.engine.finished(requestFor('2.00').runId);
+      expect((await runOf(id)).status).toBe('waiting');
+      await rig.engine.finished(requestFor('3.00').runId);
+      await rig.engine.decide(requestFor('1.00').id, 'approve');
+      expect((await rig.engine.finished(id)).status).toBe('succeeded');
+      const ends = await Promise.all(
+        amounts.map(async (amount) => (await runOf(requestFor(amount).runId)).invocations),
+      );
+      expect(ends.map(([call]) => call?.error?.code ?? call?.status)).toEqual([
+        'succeeded',
+        'rejected',
+        'expired',
+      ]);
+      expect(ends.map(({ length }) => length)).toEqual([1, 1, 1]);
+      expect(rig.payments.calls.map(({ body }) => body.amount)).toEqual(['1.00']);
+    },
+  );
 
   it('017: the caller gets what the delegate said in the end, not what it was given', async () => {
     const { id } = await rig.engine.start({

@@ -3,7 +3,7 @@ import type { Clock } from '../../src/clock.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { AppOptions } from '../../src/http/app-options.ts';
 import type { HttpApp } from '../../src/http/http-app.ts';
-import type { ConfirmationId } from '../../src/ids.ts';
+import { agentId, type ConfirmationId } from '../../src/ids.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { type Core, person, startCore } from '../support/core.ts';
 import { openPostgres } from '../support/databases.ts';
@@ -392,5 +392,85 @@ describe('the address of the service itself', () => {
       for (const link of Object.values<string>(links))
         expect((await app.inject({ method: 'GET', url: link })).statusCode).toBeLessThan(400);
     }
+  });
+});
+
+describe('an outcome that nobody knows', () => {
+  const ACTOR = { type: 'key', id: 'procurement', agent: agentId('procurement') } as const;
+
+  async function unknown(): Promise<ConfirmationId> {
+    const id = await core.pending();
+    const request = await core.service.get(id);
+    if (!request) throw new Error('the request is gone');
+    const { args, argsDigest } = request;
+    const by = { person: person('wang.fang'), reason: null, surface: { kind: 'api' as const } };
+    await core.service.decide({ id, verdict: 'approve', argsDigest, ...by });
+    await core.service.claim({ id, actor: ACTOR, args });
+    await core.service.recordOutcome({ id, actor: ACTOR, status: 'unknown', detail: 'connection lost' });
+    return id;
+  }
+
+  async function say(
+    id: string,
+    by: string | null,
+    fields: Record<string, string>,
+    headers: Record<string, string> = {},
+  ) {
+    const cookie = by === null ? {} : { cookie: cookieOf(await signIn(id, keyOf(by))) };
+    return app.inject({
+      method: 'POST',
+      url: `/requests/${id}/settlement?lang=zh-CN`,
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        'sec-fetch-site': 'same-origin',
+        ...cookie,
+        ...headers,
+      },
+      payload: new URLSearchParams(fields).toString(),
+    });
+  }
+
+  it('is settled on the page by an approver, in their words, however long, and the next one is told so', async () => {
+    const id = await unknown();
+    const page = await open(id, 'li.wei', {}, '?lang=zh-CN');
+    expect(page.body).toContain(`action="/requests/${id}/settlement?lang=zh-CN"`);
+    expect(page.body).toContain('<button name="status" value="succeeded">已经成功</button>');
+    // The tool of an outside agent is not ours to run again.
+    expect(page.body).not.toContain('value="run_again"');
+    const detail = '银行流水里查到了。\n'.repeat(200);
+    const told = await say(id, 'li.wei', { status: 'succeeded', detail: detail.replaceAll('\n', '\r\n') });
+    expect([told.statusCode, told.headers.location]).toEqual([303, `/requests/${id}?lang=zh-CN`]);
+    expect(await core.service.get(id)).toMatchObject({
+      execution: {
+        status: 'succeeded',
+        source: 'settlement',
+        detail: detail.trim(),
+        settledBy: { id: 'li.wei' },
+      },
+    });
+    const late = await say(id, 'wang.fang', { status: 'failed', detail: 'x' });
+    expect(late.statusCode).toBe(409);
+    expect(late.body).toMatch(/<p class="error" role="alert">li.wei .*登记为成功，你的操作没有生效/);
+    expect(late.body).not.toContain('<textarea');
+    expect(await core.service.get(id)).toMatchObject({ execution: { status: 'succeeded' } });
+  });
+
+  it('stays unknown where the form is not an approver’s, is no form of ours, or says nothing', async () => {
+    const id = await unknown();
+    const said = { status: 'succeeded', detail: 'seen' };
+    const statusOf = async (...input: Parameters<typeof say>) => (await say(...input)).statusCode;
+    expect((await open(id, 'lin.tao')).body).not.toContain('<textarea');
+    expect(await statusOf(id, 'zhao.min', said)).toBe(403);
+    expect(await statusOf(id, 'sun.li', said)).toBe(404);
+    expect(await statusOf(UNKNOWN_ID, 'li.wei', said)).toBe(404);
+    expect(await statusOf(id, null, said)).toBe(401);
+    expect(await statusOf(id, 'li.wei', said, { 'sec-fetch-site': 'cross-site' })).toBe(403);
+    expect(await statusOf(id, 'li.wei', { ...said, detail: ' \r\n' })).toBe(422);
+    expect(await statusOf(id, 'li.wei', { ...said, detail: '不'.repeat(2_001) })).toBe(422);
+    expect(await statusOf(id, 'li.wei', { ...said, status: 'approved' })).toBe(422);
+    const again = await say(id, 'li.wei', { ...said, status: 'run_again' });
+    expect(again.statusCode).toBe(409);
+    expect(again.body).toContain('这次调用不能再执行');
+    expect(await core.service.get(id)).toMatchObject({ execution: { status: 'unknown', rerun: null } });
   });
 });
