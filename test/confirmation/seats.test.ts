@@ -278,7 +278,11 @@ describe.each(DATABASES)('seats on $name', ({ open }) => {
     // Stands in for two people, and is written to once; whoever may not approve is not written to.
     away('wang.fang', 'voter-0');
     away('chen.jie', 'voter-0');
-    core.policy = { ...core.policy, escalation: { afterMs: 200, to: [person('voter-1'), person('owner')] } };
+    core.policy = {
+      ...core.policy,
+      channels: [channelId('pay-slack')],
+      escalation: { afterMs: 200, to: [person('voter-1'), person('owner')] },
+    };
     const id = await core.pending();
     expect(await cardsOf(id)).toEqual(['chat', 'voter-0']);
     await until(async () => {
