@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
+import { deliveriesOf } from '../../src/db/delivery-store.ts';
 import { rowsOf } from '../../src/db/rows-of.ts';
 import { type ConfirmationId, channelId } from '../../src/ids.ts';
 import { type Core, POLICY, person, startCore } from '../support/core.ts';
@@ -272,9 +273,7 @@ describe.each(DATABASES)('seats on $name', ({ open }) => {
     for (const who of ['li.wei', 'voter-0', 'voter-1', 'owner'])
       core.accounts.set(who, [{ provider: 'slack', tenant: 'T0', ids: { user: `U-${who}` } }]);
     const cardsOf = async (id: ConfirmationId) =>
-      ((await core.service.deliveriesOf([id])).get(id) ?? [])
-        .map(({ person: to }) => to?.id ?? 'chat')
-        .sort();
+      ((await deliveriesOf(database.connection, [id])).get(id) ?? []).map(({ person: to }) => to?.id ?? 'chat').sort();
     // Stands in for two people, and is written to once; whoever may not approve is not written to.
     away('wang.fang', 'voter-0');
     away('chen.jie', 'voter-0');
