@@ -39,17 +39,15 @@ export function toMcpTool(listed: ListedTool, ports: McpToolPorts): Tool | { rea
   const schema = compileUntrusted(listed.inputSchema);
   if (schema.kind === 'faulty') return { why: schema.why };
 
-  const rule =
-    connector.tools.find((candidate) => compileGlob(candidate.name).matches(listed.name)) ?? NO_RULE;
+  const rule = ruleOf(connector, listed.name);
   const { hints } = listed;
   const saysItWrites = hints.readOnly === false || hints.destructive === true;
   const writes = rule.writes || saysItWrites;
   const idempotent = rule.idempotent && hints.idempotent !== false;
-  const exempt = rule.requiresConfirmation === false && !saysItWrites;
-  const requiresConfirmation =
-    compileGlobs(connector.requiresConfirmation)(listed.name) ||
-    rule.requiresConfirmation === true ||
-    (!exempt && !ports.isCovered(name));
+  const requiresConfirmation = isAskedAbout(connector, listed.name, {
+    isCovered: ports.isCovered(name),
+    saysItWrites,
+  });
   const version = mcpToolVersion(connector, listed, { ...rule, writes, idempotent });
   return {
     name,
@@ -66,6 +64,24 @@ export function toMcpTool(listed: ListedTool, ports: McpToolPorts): Tool | { rea
     validate: schema.validate,
     execute: (call) => ports.send({ name, version }, listed, call),
   };
+}
+
+const ruleOf = (connector: McpConnectorConfig, ownName: string): Omit<McpToolRule, 'name'> =>
+  connector.tools.find((candidate) => compileGlob(candidate.name).matches(ownName)) ?? NO_RULE;
+
+/** Whether a tool, by the server's own name of it, needs a confirmation even where no policy matches. */
+export function isAskedAbout(
+  connector: McpConnectorConfig,
+  ownName: string,
+  { isCovered, saysItWrites }: { readonly isCovered: boolean; readonly saysItWrites: boolean },
+): boolean {
+  const { requiresConfirmation } = ruleOf(connector, ownName);
+  const isExempt = requiresConfirmation === false && !saysItWrites;
+  return (
+    compileGlobs(connector.requiresConfirmation)(ownName) ||
+    requiresConfirmation === true ||
+    (!isExempt && !isCovered)
+  );
 }
 
 /**

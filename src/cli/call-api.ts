@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Locale } from '../locale.ts';
 
 /** A running service, and the key of the person who asks it. */
 export interface ServiceAddress {
@@ -22,7 +23,7 @@ const problem = z.object({ code: z.string(), detail: z.string() });
 
 /** One call of a running service's API. Redirects are not followed: the key goes to the address given, nowhere else. */
 export async function callApi(
-  { url, key }: ServiceAddress,
+  { url, key, locale }: ServiceAddress & { readonly locale: Locale },
   call: { readonly method: string; readonly path: string; readonly body?: unknown },
 ): Promise<ApiAnswer> {
   try {
@@ -30,6 +31,7 @@ export async function callApi(
       method: call.method,
       headers: {
         authorization: `Bearer ${key}`,
+        'accept-language': locale,
         ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),

@@ -20,7 +20,7 @@ export async function policyExplain(options: {
   const { id, key, locale, json } = options;
   const address = `${options.url.replace(/\/+$/, '')}/v1/confirmations/${encodeURIComponent(id)}/explain`;
   const response = await fetch(address, {
-    headers: { authorization: `Bearer ${key}` },
+    headers: { authorization: `Bearer ${key}`, 'accept-language': locale },
     redirect: 'error',
     signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
   });

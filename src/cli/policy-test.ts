@@ -1,5 +1,7 @@
+import { isAskedAbout } from '../agent/mcp-tool.ts';
+import { isPlainToolName } from '../agent/plain-tool-name.ts';
 import { ToolCatalog } from '../agent/tool-catalog.ts';
-import type { Config } from '../config/config.ts';
+import type { Config, McpConnectorConfig } from '../config/config.ts';
 import { MAX_ARGUMENTS_DEPTH, parseJson } from '../confirmation/arguments.ts';
 import { explainCall } from '../confirmation/explain-call.ts';
 import { explanationLines } from '../confirmation/explanation-lines.ts';
@@ -30,8 +32,12 @@ export const policyTest = (options: PolicyTestOptions): Promise<number> =>
       return 1;
     }
     const { tool: toolName } = options;
-    const catalog = new ToolCatalog(config);
-    const tool = catalog.find(toolName);
+    const tool = new ToolCatalog(config).find(toolName);
+    const server = serverOf(config, toolName);
+    if (server !== null)
+      console.error(
+        `warning: ${server.id} lists its tools itself: whether there is a ${toolName}, its schema and what it says about itself are not looked at`,
+      );
     const agent = agentOf(config, options);
     const args = objectIn(options.args);
     const check = tool?.validate(args);
@@ -46,13 +52,29 @@ export const policyTest = (options: PolicyTestOptions): Promise<number> =>
         requester: options.requester ?? agent?.owner ?? null,
         session: options.session,
         metadata: objectIn(options.metadata),
-        flagged: tool?.requiresConfirmation === true || agent?.requireConfirmationForAll === true,
+        flagged:
+          tool?.requiresConfirmation === true ||
+          (server !== null && isFlagged(config, server, toolName)) ||
+          agent?.requireConfirmationForAll === true,
       },
       agentOwner: agent?.owner ?? null,
       now: new Date(),
     });
     for (const line of explanationLines(explanation, config.locale)) console.log(line);
     return 0;
+  });
+
+/** The server that would list a tool of this name; null: no server would. */
+function serverOf({ connectors }: Config, tool: string): McpConnectorConfig | null {
+  for (const connector of connectors)
+    if (connector.kind === 'mcp' && tool.startsWith(`${connector.id}__`)) return connector;
+  return null;
+}
+
+const isFlagged = ({ policies }: Config, server: McpConnectorConfig, tool: string): boolean =>
+  isAskedAbout(server, tool.slice(server.id.length + 2), {
+    isCovered: compileGlobs(policies.flatMap(({ tools }) => tools))(tool),
+    saysItWrites: false,
   });
 
 /** The agent that was named, or else the first that may use the tool. */
@@ -66,10 +88,8 @@ function agentOf(config: Config, { agent, tool }: PolicyTestOptions): Config['ag
 function faultOf(config: Config, options: PolicyTestOptions): string | null {
   const { tool, agent, requester } = options;
   const catalog = new ToolCatalog(config);
-  const server = config.connectors.find(({ id, kind }) => kind === 'mcp' && tool.startsWith(`${id}__`));
-  if (server !== undefined)
-    return `The tools of ${server.id} are known once its server has listed them: ask the running service about ${tool}.`;
-  if (catalog.find(tool) === null && !catalog.isExternal(tool))
+  const isListed = serverOf(config, tool) !== null && isPlainToolName(tool);
+  if (!isListed && catalog.find(tool) === null && !catalog.isExternal(tool))
     return `There is no tool ${tool}, neither a connector's nor in externalTools: such a call is refused.`;
   if (agent !== null && !config.agents.some(({ id }) => id === agent))
     return `There is no agent ${agent} in the configuration.`;

@@ -8,7 +8,9 @@ import { escalatedSeatsOf } from './seats.ts';
 
 /**
  * Does what is due on a pending request that this transaction holds: seats delegates, reminds, escalates, each with
- * its event, and writes to whom that adds where the policy wants direct messages. Every replica may try; the first one that holds the request does it. Null: the deadline came first.
+ * its event, and writes to whom that adds. They get a card of their own also where the policy asks in the chats alone:
+ * whoever wrote it thought of its approvers, and nobody knows whether the others sit in these chats. Every replica may
+ * try; the first one that holds the request does it. Null: the deadline came first.
  */
 export async function attendInside(
   transaction: LedgerTransaction,

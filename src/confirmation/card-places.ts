@@ -38,7 +38,7 @@ export function firstPlaces(
   const { notify, channels } = request.policy;
   return [
     ...(notify === 'direct' ? [] : chatPlaces(channels, reach)),
-    ...directPlaces(request, request.approvers, reach),
+    ...(notify === 'group' ? [] : directPlaces(request, request.approvers, reach)),
   ];
 }
 
@@ -48,16 +48,14 @@ export const chatPlaces = (channels: readonly string[], reach: Reach): readonly 
 
 /**
  * A direct message to each of these people who could approve, on every platform where the policy's channels know an
- * account of theirs; none where its policy asks in the chats alone. Two channels of one app write to a person once.
+ * account of theirs. Two channels of one app write to a person once.
  */
 export function directPlaces(
   request: Addressed,
   people: readonly PersonRef[],
   reach: Reach,
 ): readonly CardPlace[] {
-  const { notify, channels } = request.policy;
-  if (notify === 'group') return [];
-  const running = channels.map((channel) => addressed(channel, reach));
+  const running = request.policy.channels.map((channel) => addressed(channel, reach));
   return people
     .filter(({ id }) => mayApprove(request, id))
     .flatMap(({ id, name }) => {

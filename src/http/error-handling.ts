@@ -4,7 +4,8 @@ import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { CountersignError } from '../errors.ts';
 import type { HttpApp } from './http-app.ts';
 import { loggedFault } from './logged-fault.ts';
-import { PROBLEM_MEDIA_TYPE, problemOfFault, toProblem } from './problem.ts';
+import { PROBLEM_MEDIA_TYPE, type Problem, problemOfFault, toProblem } from './problem.ts';
+import { chineseRefusal } from './refusal-language.ts';
 
 /** Answers every error, ours, the framework's and the unexpected, as a problem. */
 export function installErrorHandling(app: HttpApp): void {
@@ -20,10 +21,20 @@ export function installErrorHandling(app: HttpApp): void {
 }
 
 export function sendProblem(reply: FastifyReply, error: CountersignError): FastifyReply {
-  const problem = toProblem(error);
+  const problem = inTheirLanguage(reply, toProblem(error));
   // As bytes: to a string the framework would add a `charset`, which this media type does not have.
   const body = Buffer.from(JSON.stringify(problem));
   return reply.code(problem.status).header('content-type', PROBLEM_MEDIA_TYPE).send(body);
+}
+
+/** People are told in the language that they ask for; nothing but the sentence differs. */
+function inTheirLanguage(reply: FastifyReply, problem: Problem): Problem {
+  const { principal, headers } = reply.request;
+  const isPerson = (principal as typeof principal | undefined)?.type === 'person';
+  const detail = isPerson ? chineseRefusal(problem, headers['accept-language']) : null;
+  if (detail === null) return problem;
+  reply.header('content-language', 'zh-CN').header('vary', 'accept-language');
+  return { ...problem, detail };
 }
 
 /** For what is not HTTP at all, or too slow to be: there is no request to answer, only the socket. */

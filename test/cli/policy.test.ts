@@ -70,6 +70,18 @@ describe('countersign policy test', () => {
     expect(output()).toContain(message);
   });
 
+  it('says it of a tool that a server lists by itself, and what it could not look at', async () => {
+    const file = `${FILE}connectors: [{ id: files, kind: mcp, command: [x], requiresConfirmation: [write_file], tools: [{ name: "read_*", requiresConfirmation: false }] }]\ndefaultPolicy: { approvers: ["group:finance"] }\n`;
+    expect(await run({ tool: 'files__write_file', args: '{}' }, file)).toBe(0);
+    expect(output()).toContain('warning: files lists its tools itself');
+    expect(output()).toContain('People are asked: the policy default decides');
+    expect(await run({ tool: 'files__delete', args: '{}' }, file)).toBe(0);
+    expect(output().match(/the policy default decides/g)).toHaveLength(2);
+    expect(await run({ tool: 'files__read_all', args: '{}' }, file)).toBe(0);
+    expect(output()).toContain('Nobody is asked');
+    expect(await run({ tool: 'files__a b', args: '{}' }, file)).toBe(1);
+  });
+
   it('exits 2 where the configuration is wrong', async () => {
     expect(await run({}, FILE.replace('group:finance', 'group:nobody'))).toBe(2);
     expect(output()).toContain('policies[0].approvers[0] names a group that is not there');

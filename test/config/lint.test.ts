@@ -122,6 +122,24 @@ describe('lint of policies', () => {
     ]);
   });
 
+  it('finds what a server’s connector has confirmed and nobody answers for', () => {
+    const server = BASE.replace(
+      /connectors:[\s\S]*/,
+      'connectors:\n  - { id: files, kind: mcp, command: [x], requiresConfirmation: ["write_*"], tools: [{ name: move, requiresConfirmation: true }] }\n',
+    );
+    expect(findings(policies('id: bank, tools: ["bank__*"]'), server)).toEqual([
+      expect.stringMatching(
+        /^connectors\[0\]\.requiresConfirmation\[0\] asks .* no policy covers files__write_\*/,
+      ),
+      expect.stringMatching(
+        /^connectors\[0\]\.tools\[0\]\.requiresConfirmation asks .* files__move, so such a call is denied/,
+      ),
+    ]);
+    expect(findings(policies('id: bank, tools: ["bank__*", "files__*"]'), server)).toEqual([]);
+    expect(findings('floor: { approvers: ["group:finance"] }\n', server)).toEqual([]);
+    expect(findings('defaultPolicy: { approvers: ["group:finance"] }\n', server)).toEqual([]);
+  });
+
   it('finds tools of an agent that has everything confirmed', () => {
     const base = BASE.replace('owner: li }', 'owner: li, requireConfirmationForAll: true }');
     expect(findings(policies('id: pay, tools: ["oa__pay"]'), base)).toEqual([

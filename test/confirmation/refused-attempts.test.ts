@@ -365,9 +365,12 @@ describe.each(DATABASES)('a refused attempt, on $name', ({ open }) => {
     const response = await app.inject({
       method: 'POST',
       url: `/v1/confirmations/${asked.id ?? id}/${path}`,
-      headers: as(who),
+      headers: { ...as(who), 'accept-language': 'zh-CN,zh;q=0.9' },
       payload: body,
     });
+    // People are told in their language; programs are not told in another than before.
+    if (response.statusCode >= 400)
+      expect(/\p{Script=Han}/u.test(response.json().detail)).toBe(/\.|owner/.test(who));
     return [String(response.statusCode), response.json().code ?? 'taken'];
   }
 

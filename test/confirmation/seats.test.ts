@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
+import { deliveriesOf } from '../../src/db/delivery-store.ts';
 import { rowsOf } from '../../src/db/rows-of.ts';
 import { type ConfirmationId, channelId } from '../../src/ids.ts';
 import { type Core, POLICY, person, startCore } from '../support/core.ts';
@@ -29,6 +30,7 @@ describe.each(DATABASES)('seats on $name', ({ open }) => {
     core.policy = { ...POLICY, approvers: SEATS, quorum: 2 };
     core.inactive.clear();
     core.absences.clear();
+    core.accounts.clear();
   });
   afterAll(async () => {
     core.stop();
@@ -275,6 +277,28 @@ describe.each(DATABASES)('seats on $name', ({ open }) => {
         database.connection.execute(sql`update confirmations set escalated_at = now() where id = ${id}`),
       ).rejects.toThrow();
     });
+  });
+
+  it('whoever gets a seat beside the approvers gets a card of their own, also where the chats alone are asked', async () => {
+    for (const who of ['li.wei', 'voter-0', 'voter-1', 'owner'])
+      core.accounts.set(who, [{ provider: 'slack', tenant: 'T0', ids: { user: `U-${who}` } }]);
+    const cardsOf = async (id: ConfirmationId) =>
+      ((await deliveriesOf(database.connection, [id])).get(id) ?? []).map(({ person: to }) => to?.id ?? 'chat').sort();
+    // Stands in for two people, and is written to once; whoever may not approve is not written to.
+    away('wang.fang', 'voter-0');
+    away('chen.jie', 'voter-0');
+    core.policy = {
+      ...core.policy,
+      channels: [channelId('pay-slack')],
+      escalation: { afterMs: 200, to: [person('voter-1'), person('owner')] },
+    };
+    const id = await core.pending();
+    expect(await cardsOf(id)).toEqual(['chat', 'voter-0']);
+    await until(async () => {
+      await core.sweeper.sweep();
+      return (await core.service.get(id))?.escalatedAt != null;
+    });
+    expect(await cardsOf(id)).toEqual(['chat', 'voter-0', 'voter-1']);
   });
 
   it('a reminder is due once and changes no card', async () => {

@@ -11,6 +11,7 @@ export interface ConfirmationJson {
     readonly channel: string;
     readonly state: string;
     readonly messageIds: readonly string[];
+    readonly person?: { readonly id: string } | null;
   }[];
   readonly votes?: readonly { readonly person: { readonly id: string } }[];
 }

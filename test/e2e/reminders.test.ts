@@ -40,7 +40,8 @@ describe('a request that nobody answers, in Slack and Feishu', () => {
       return deliveries.every(({ state }) => state === 'sent') ? deliveries : null;
     });
   const messageIdIn = async (id: string, channel: string): Promise<string> =>
-    (await sent(id)).find((delivery) => delivery.channel === channel)?.messageIds[0] ?? '';
+    (await sent(id)).find((delivery) => delivery.channel === channel && delivery.person === null)
+      ?.messageIds[0] ?? '';
   /** The notes under the cards of a request, one a chat, once both are there. */
   async function notesOf(id: string) {
     const ts = await messageIdIn(id, 'pay-slack');
@@ -88,6 +89,14 @@ describe('a request that nobody answers, in Slack and Feishu', () => {
     expect(before).toMatchObject({ status: 'pending', policy: { quorum: 1 } });
     const notes = await notesOf(id);
     for (const note of [...notes.slack, ...notes.feishu]) expect(JSON.stringify(note)).toContain('王芳');
+    // She may not sit in these chats, so the card comes to her.
+    await until(
+      () =>
+        JSON.stringify(platforms.slack.directMessagesOf('U0WANG')).includes(id) &&
+        JSON.stringify(platforms.feishu.directMessagesOf('ou_wang')).includes(id),
+      { what: 'a card for 王芳 alone' },
+    );
+    expect(platforms.slack.directMessagesOf('U0LIWEI')).toEqual([]);
     // The cards themselves name her as well.
     await until(() => {
       const card = platforms.slack.messages().find((message) => message.ts === ts);
