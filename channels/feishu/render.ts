@@ -103,7 +103,7 @@ function draw(card: CardInLanguage, token: string, detail: Detail): JsonObject {
     // Whether it ran.
     ...factElements(card.outcome.slice(0, 1), detail, text, { text_size: 'heading-4' }),
     ...factElements(card.outcome.slice(1), detail, text),
-    ...card.warnings.map((warning) => line(text.cut(warning, 300), { text_color: 'red' })),
+    ...warningElements(card, detail, text),
     ...(card.outcome.length + card.warnings.length > 0 ? [divider()] : []),
     ...decisiveElements(card, detail, text),
     ...argumentElements(card, detail, text),
@@ -131,6 +131,18 @@ function draw(card: CardInLanguage, token: string, detail: Detail): JsonObject {
     },
     body: { elements: body },
   };
+}
+
+/** More than the core ever has for one card. */
+const MOST_WARNINGS = 12;
+
+function warningElements({ warnings }: CardInLanguage, { decisive }: Detail, text: CardText): JsonObject[] {
+  const characters = decisive === 'whole' ? 300 : 120;
+  const shown = warnings.slice(0, MOST_WARNINGS);
+  return [
+    ...shown.map((warning) => line(text.cut(warning, characters), { text_color: 'red' })),
+    ...restMark(warnings.length - shown.length, text),
+  ];
 }
 
 const LARGE = { text_size: 'heading-2' };

@@ -84,6 +84,7 @@ class SlackChannel implements Channel {
   readonly #check: RegularCheck;
   /** Ephemerals and modals; `stop` waits for them. */
   readonly #answers: WorkUnderWay;
+  readonly #stopping = new AbortController();
 
   constructor(input: ChannelInput<SlackSettings>) {
     const { settings, clock, logger } = input;
@@ -110,6 +111,7 @@ class SlackChannel implements Channel {
 
   async stop(): Promise<void> {
     await this.connection?.close();
+    this.#stopping.abort(new Error('the channel stops'));
     await Promise.all([this.#answers.ended(), this.#check.stop()]);
   }
 
@@ -140,6 +142,7 @@ class SlackChannel implements Channel {
       reply,
       client: this.#client,
       locales: this.#locales,
+      stopping: this.#stopping.signal,
     });
     return afterwards === undefined
       ? { answer }

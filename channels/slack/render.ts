@@ -22,11 +22,11 @@ export function renderCard(card: Card, token: string): RenderedCard {
   const outcome = linesOf(card.outcome, 1200, card.locale);
   const mayApprove = card.actions.kind === 'decide' && card.actions.approvable && allShown;
   const hint = card.actions.kind === 'decide' && !allShown ? [words.notApprovableHere] : [];
-  const warnings = [...hint, ...card.warnings].map((warning) => `⚠️ ${onOneLine(warning)}`).join('\n');
+  const warnings = warningText([...hint, ...card.warnings], card.locale);
   const blocks = [
     header(title),
     ...section(space.take(outcome, LIMITS.section)),
-    ...section(space.takeBytes(warnings, WARNING_BYTES)),
+    ...section(space.take(warnings, LIMITS.section)),
     ...decisive,
     ...factBlocks([...card.facts, ...card.references], space, card.locale),
     ...section(space.take(card.summary === null ? '' : factLine(card.summary), 1200)),
@@ -78,6 +78,14 @@ function decisiveBlocks(card: Card, words: CardWords, space: MessageSpace) {
   }
   if (withoutRoom > 0) blocks.push(...section(space.take(words.moreLines(withoutRoom), LIMITS.header)));
   return { blocks, allShown };
+}
+
+/** All of them; where they are long together each has its share, so that no long one hides another. */
+function warningText(warnings: readonly string[], locale: Locale): string {
+  const lines = warnings.map((warning) => `⚠️ ${onOneLine(warning)}`);
+  if (bytesOf(lines.join('\n')) <= WARNING_BYTES) return lines.join('\n');
+  const share = Math.floor(WARNING_BYTES / lines.length) - 1;
+  return lines.map((line) => cutToBytes(line, share, locale)).join('\n');
 }
 
 function factBlocks(facts: readonly CardFact[], space: MessageSpace, locale: Locale): SlackBlock[] {

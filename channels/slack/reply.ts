@@ -6,6 +6,7 @@ import { ACKNOWLEDGED, jsonAnswer } from '../../src/channel/http-answers.ts';
 import type { CallbackReply, TapEvent } from '../../src/channel/inbound-event.ts';
 import { noticeText } from '../../src/channel/notice-text.ts';
 import { onOneLine } from '../../src/channel/one-line.ts';
+import { type Clock, sleep } from '../../src/clock.ts';
 import type { Locale } from '../../src/locale.ts';
 import type { SlackClient } from './client.ts';
 import { cut, cutShort, escapeControls, LIMITS } from './limits.ts';
@@ -15,6 +16,8 @@ import { REASON_MODAL, writeModalContext } from './wire.ts';
 
 /** Slack's trigger ids live for 3 seconds; a modal that is not open by then will not open. */
 const OPEN_TIMEOUT_MS = 3000;
+/** Later than this the card says more than the notice would. */
+const LONGEST_TELL_WAIT_MS = 30_000;
 
 /**
  * The core's reply in Slack's terms. A tap on a message is acknowledged with an empty 200; what the person is told
@@ -27,7 +30,10 @@ export function replyTo(input: {
   readonly locale: Locale;
   readonly locales: PersonLocales;
   readonly client: SlackClient;
+  readonly clock: Clock;
   readonly logger: Logger;
+  /** The channel stops: whom Slack has no time for now is not waited for any more. */
+  readonly stopping: AbortSignal;
 }): ChannelAnswer {
   const { event, reply, locales } = input;
   // Only `parse` makes events of this channel, and it always gives them this handle.
@@ -67,19 +73,31 @@ export function replyTo(input: {
 
 type Replying = Parameters<typeof replyTo>[0];
 
-async function tell({ event, locale, client, logger }: Replying, notice: Notice): Promise<void> {
+/** Where many tap at once Slack limits the rate: what it has not done is done once more, when it says. */
+async function tell(input: Replying, notice: Notice): Promise<void> {
+  const { event, locale, client, clock, logger, stopping } = input;
   const text = noticeText(notice, locale);
-  const result = await client.call({
-    method: 'chat.postEphemeral',
-    args: {
-      channel: event.chat,
-      user: event.actor.ids.user,
-      text: escapeControls(cut(text, LIMITS.fallbackText, locale)),
-      blocks: [textSection(text, locale)],
-      parse: 'none',
-      link_names: false,
-    },
-  });
+  const post = () =>
+    client.call({
+      method: 'chat.postEphemeral',
+      args: {
+        channel: event.chat,
+        user: event.actor.ids.user,
+        text: escapeControls(cut(text, LIMITS.fallbackText, locale)),
+        blocks: [textSection(text, locale)],
+        parse: 'none',
+        link_names: false,
+      },
+    });
+  let result = await post();
+  const waitMs = result.kind === 'not-done' ? result.retryAfterMs : null;
+  if (waitMs !== null && waitMs <= LONGEST_TELL_WAIT_MS) {
+    const waited = await sleep(clock, waitMs, stopping).then(
+      () => true,
+      () => false,
+    );
+    if (waited) result = await post();
+  }
   if (result.kind !== 'ok') logger.warn({ error: result.error }, 'a person could not be told in Slack');
 }
 

@@ -15,6 +15,14 @@ export const PICTURE_POLICIES = `policies:
     quorum: 2
     decideWithin: 5s
     reason: on-reject
+  - id: payment-at-once
+    tools: ["oa__purchase_pay"]
+    when: 'has(metadata.rule) && metadata.rule == "lapsing"'
+    approvers: ["group:finance"]
+    quorum: 2
+    decideWithin: 2h
+    executeWithin: 5s
+    reason: on-reject
   - id: new-supplier
     tools: ["oa__purchase_pay"]
     when: 'has(metadata.rule) && metadata.rule == "cooling"'
@@ -46,6 +54,8 @@ export async function playScenes(world: DemoWorld): Promise<readonly Scene[]> {
   };
 
   const hasty = await ask(world, 'hasty');
+  const lapsing = await ask(world, 'lapsing');
+  await approve(lapsing);
   const first = await ask(world);
   scene('pending', await first.cards.holding('0/2'));
   await first.cards.tapInFeishu(LI_WEI, 'approve');
@@ -82,6 +92,7 @@ export async function playScenes(world: DemoWorld): Promise<readonly Scene[]> {
   await asAgent(world, `/${withdrawn.id}/cancel`, {});
   scene('cancelled', await withdrawn.cards.holding(texts.states.cancelled));
   scene('expired', await hasty.cards.holding(texts.states.expired));
+  scene('lapsed', await lapsing.cards.holdingWithin(30_000, texts.states.lapsed));
 
   const frozen = await ask(world);
   await asPerson(world, LI_WEI.id, '/v1/freezes', { tools: ['oa__*'], reason: words.frozenBecause });

@@ -128,11 +128,14 @@ export class DeliveryLane {
       );
     }
     await this.#record(due, result);
-    await this.#watchForOutage(result).catch((error: unknown) => this.#logFailed(due, error));
+    await this.#watchForOutage(due, result).catch((error: unknown) => this.#logFailed(due, error));
     if (result.kind === 'gave-up') onGaveUp(due.confirmationId);
   }
 
-  async #watchForOutage({ kind }: DeliveryResult): Promise<void> {
+  async #watchForOutage({ direct }: DueDelivery, result: DeliveryResult): Promise<void> {
+    const { kind } = result;
+    // One person who cannot be written to, or a card that nobody needed any more, says nothing about the channel.
+    if (kind === 'gave-up' && (direct !== null || !result.mayRecover)) return;
     const now = this.#input.clock.monotonic();
     if (kind === 'uncertain' || kind === 'retry' || kind === 'gave-up') {
       this.#failingSince ??= now;

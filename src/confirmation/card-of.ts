@@ -83,9 +83,9 @@ function wholeCard(input: CardOfInput): CardInLanguage {
       ...(freeze === null ? [] : [freezeWarning(freeze, style)]),
       ...[rerunWarning(request, locale)].filter((warning) => warning !== null),
       ...missing.map(({ label, pointer }) => texts.warnings.decisiveMissing(label, pointer)),
-      ...(decisiveMasked.length > 0 ? [texts.warnings.decisiveMasked(decisiveMasked)] : []),
+      ...(decisiveMasked.length > 0 ? [texts.warnings.decisiveMasked(namedFew(decisiveMasked, texts))] : []),
       ...(masked.length > 0 ? [texts.warnings.masked(namedFew(masked, texts))] : []),
-      ...(hiddenIn.length > 0 ? [texts.warnings.hidden(hiddenIn)] : []),
+      ...(hiddenIn.length > 0 ? [texts.warnings.hidden(namedFew(hiddenIn, texts))] : []),
       ...(request.requesterNamedByAgent
         ? [texts.warnings.requesterNamedByAgent(visibleText(request.requester.name).text)]
         : []),

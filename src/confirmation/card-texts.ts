@@ -44,12 +44,12 @@ export interface CardTexts {
   readonly since: (words: string, time: string) => string;
   readonly votes: (given: number, needed: number, names: readonly string[]) => string;
   readonly warnings: {
-    readonly hidden: (labels: readonly string[]) => string;
+    readonly hidden: (labels: string) => string;
     readonly requesterNamedByAgent: (name: string) => string;
     readonly decisiveMissing: (label: string, pointer: string) => string;
     readonly frozen: (reason: string, by: string, since: string) => string;
     readonly masked: (labels: string) => string;
-    readonly decisiveMasked: (labels: readonly string[]) => string;
+    readonly decisiveMasked: (labels: string) => string;
     readonly redacted: string;
     readonly withheld: string;
     readonly moved: string;
@@ -145,7 +145,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
     since: (words, time) => `${words}，${time} 起`,
     votes: (given, needed, names) => `${given}/${needed}${names.length > 0 ? `（${names.join('、')}）` : ''}`,
     warnings: {
-      hidden: (labels) => `${labels.join('、')} 含有看不见的字符，已用 ⟨U+…⟩ 标出，请当心。`,
+      hidden: (labels) => `含有看不见的字符，已用 ⟨U+…⟩ 标出，请当心：${labels}`,
       requesterNamedByAgent: (name) => `“${name}”是代理自己报的，未经核实。`,
       decisiveMissing: (label, pointer) =>
         `参数中没有${label}（${pointer}），不能在此卡片上批准。完整请求只供查看；要批准，请用本人的密钥调用接口。`,
@@ -153,7 +153,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
         `执行已冻结：${reason}（${by}，自 ${since}）。冻结解除前，即使批准也不会执行。`,
       masked: (labels) => `以下内容已遮盖（•••••），执行时仍用原值：${labels}`,
       decisiveMasked: (labels) =>
-        `${labels.join('、')} 含有须遮盖的机密，此卡片无法完整显示，因此不能在此批准。完整请求只供查看；要批准，请用本人的密钥调用接口。`,
+        `决定所需的内容含有须遮盖的机密，此卡片无法完整显示，因此不能在此批准。完整请求只供查看；要批准，请用本人的密钥调用接口。所涉内容：${labels}`,
       redacted: '平台拒绝了卡片的部分内容：此处只显示决定所需的内容，其余请查看完整请求。',
       withheld:
         '平台拒绝了卡片的内容：此处未显示参数，因此不能在此批准。完整请求只供查看；要批准，请用本人的密钥调用接口。',
@@ -251,7 +251,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
     votes: (given, needed, names) => `${given}/${needed}${names.length > 0 ? ` (${names.join(', ')})` : ''}`,
     warnings: {
       hidden: (labels) =>
-        `${labels.join(', ')}: contains characters that cannot be seen, written out here as ⟨U+…⟩. Take care.`,
+        `Take care: characters that cannot be seen, written out here as ⟨U+…⟩, are in ${labels}`,
       requesterNamedByAgent: (name) => `“${name}” was named by the agent itself; nobody verified that.`,
       decisiveMissing: (label, pointer) =>
         `The arguments hold no ${label.toLowerCase()} (${pointer}), so this card cannot approve. The full request is for reading; approve over the API with your own key.`,
@@ -259,7 +259,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
         `Execution is frozen: ${reason} (${by}, since ${since}). Until that ends it will not run, even if approved.`,
       masked: (labels) => `Masked here (•••••); what runs has the real value: ${labels}`,
       decisiveMasked: (labels) =>
-        `${labels.join(', ')}: holds a secret that has to be masked, so this card cannot show it in full and cannot approve. The full request is for reading; approve over the API with your own key.`,
+        `What decides holds a secret that has to be masked, so this card cannot show it in full and cannot approve. The full request is for reading; approve over the API with your own key. It is in ${labels}`,
       redacted:
         'The chat platform refused a part of this card: only what decides is shown here; see the full request for the rest.',
       withheld:

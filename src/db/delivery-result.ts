@@ -43,17 +43,22 @@ export async function recordDeliveryResult(
     .from(confirmations)
     .where(eq(confirmations.id, due.confirmationId))
     .for('update');
-  const held = await connection
+  const written = { writtenTo: deliveries.personId };
+  let changed = await connection
     .update(deliveries)
     .set({ ...changesOf(due, result), leaseUntil: null })
     .where(holdsLease(due))
-    .returning({ id: deliveries.id });
-  if (held.length === 0) {
+    .returning(written);
+  if (changed.length === 0) {
     // Another process took over after this one had stalled. A message that was sent exists nevertheless.
     if (result.kind !== 'sent') return;
-    await connection.update(deliveries).set(keptMessage(result)).where(eq(deliveries.id, due.id));
+    changed = await connection
+      .update(deliveries)
+      .set(keptMessage(result))
+      .where(eq(deliveries.id, due.id))
+      .returning(written);
   }
-  const event = eventOf(due, result);
+  const event = eventOf(due, result, changed[0]?.writtenTo ?? null);
   if (event === null) return;
   await appendAuditEvents(connection, [
     { ...event, confirmation: due.confirmationId, run: request?.runId ?? null, actor: SYSTEM_ACTOR },
@@ -168,8 +173,10 @@ const inMs = (delayMs: number): SQL => sql`${CLOCK} + make_interval(secs => ${de
 function eventOf(
   due: DueDelivery,
   result: DeliveryResult,
+  /** Whose direct message the card is; null: it is in the channel's chat. */
+  writtenTo: string | null,
 ): { readonly kind: AuditKind; readonly data: JsonObject } | null {
-  const data = { channel: due.channel, delivery: due.id, task: due.task };
+  const data = { channel: due.channel, writtenTo, delivery: due.id, task: due.task };
   if (result.kind === 'sent' || result.kind === 'updated') {
     const messageIds =
       result.kind === 'sent' ? [result.messageId] : due.task === 'send' ? [] : [...due.messageIds];

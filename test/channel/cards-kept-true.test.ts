@@ -218,6 +218,23 @@ describe.each(DATABASES)('cards over days and outages on $name', ({ open }) => {
     expect(standing).not.toContain(lost);
   });
 
+  it('are not written once more because a card was not needed any more', async () => {
+    const kept = await sentCard();
+    await worker.stop();
+    const over = await core.pending();
+    await vote(over, 'reject');
+    let passedMs = 0;
+    const clock = { ...hurriedClock, monotonic: () => hurriedClock.monotonic() + passedMs };
+    ({ worker } = workerOn(database, core, [slack], { clock }));
+    worker.start();
+    await row(over, { error: 'closed_before_sent' });
+    passedMs = 61_000;
+    // The second is sent after everything that follows from the first.
+    for (const _ of ['first', 'second']) await row(await core.pending(), { state: 'sent' });
+    expect(slack.updates).toEqual([]);
+    expect(await rowOf(kept)).toMatchObject({ settleAt: null, shownVersion: 1 });
+  });
+
   it('whose change nobody answered are written once more when nothing can be under way any longer', async () => {
     const id = await sentCard();
     slack.updateSteps.push('answer-lost');

@@ -195,6 +195,8 @@ channels:
   - { id: pay-feishu, kind: feishu, domain: "${platforms.feishu.url}", appId: cli_a1b2c3d4e5f60718, appSecret: feishu-app-secret, encryptKey: feishu-encrypt-key, verificationToken: feishu-verification-token, tenant: 2f0acme, chat: oc_finance${pace === null ? '' : `, messagesPerSecond: ${pace}`} }
 policies:
   - { id: double, tools: ["bank__double"], approvers: ["group:finance"], quorum: 2 }
+  - { id: lone, tools: ["bank__lone"], approvers: ["group:finance"], channels: [pay-slack] }
+  - { id: rerouted, tools: ["bank__rerouted"], approvers: ["group:finance"], channels: [pay-feishu], fallback: [pay-slack] }
   - { id: single, tools: ["bank__*"], approvers: ["group:finance"] }
 externalTools: ["bank__*", "crm__*"]
 agents:

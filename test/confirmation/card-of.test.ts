@@ -249,8 +249,14 @@ describe('a card', () => {
       'memo="a⟨U+E0100⟩⟨U+001B⟩[1m⟨U+000D⟩"',
     ]);
     expect(shown.warnings[0]).toMatch(
-      /^Payee, \/⟨U\+202E⟩key, memo: contains characters that cannot be seen/,
+      /^Take care: characters that cannot be seen, .* are in Payee, \/⟨U\+202E⟩key, memo$/,
     );
+    const many = Object.fromEntries(
+      Array.from({ length: 30 }, (_, index) => [`${'k'.repeat(90)}${index}`, '\u200B']),
+    );
+    const [warning = ''] = card(pendingRequest({ args: { ...args, ...many } })).warnings;
+    expect(warning).toContain('看不见的字符');
+    expect(warning.length).toBeLessThan(500);
     expect(request.args).toEqual(args);
   });
 

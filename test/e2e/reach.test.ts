@@ -128,6 +128,19 @@ describe('asking people directly, and elsewhere where nobody can be reached', ()
         { what: `the card of ${account} is closed` },
       );
     }
+    // The record says of each card whose it is, and where.
+    const delivered = await until(async () => {
+      const events = (await eventsOf(id, 'card.delivered')).map(
+        ({ data }) => `${data.channel} ${data.writtenTo}`,
+      );
+      return new Set(events).size === all.length && [...new Set(events)].sort();
+    });
+    expect(delivered).toEqual([
+      'pay-feishu li.wei',
+      'pay-feishu wang.fang',
+      'pay-slack li.wei',
+      'pay-slack wang.fang',
+    ]);
     // An agent is not told whom it could talk into it.
     expect(JSON.stringify(await read(service.url, id, KEYS.agent))).not.toContain('li.wei');
   });

@@ -189,6 +189,11 @@ describe('what the platform answers', () => {
 });
 
 describe('the way out', () => {
+  it('is five messages a second to a group, whose cards live for 14 days', () => {
+    expect(rig.channel.pace?.messages).toEqual({ perSecond: 5, burst: 1 });
+    expect(rig.channel.cardLifetimeMs).toBe(14 * 86_400_000);
+  });
+
   it('ignores proxies of the environment and follows no redirect', async () => {
     const asked: string[] = [];
     const elsewhere = createServer((request, response) => {

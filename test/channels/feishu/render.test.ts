@@ -201,6 +201,13 @@ describe('the limits', () => {
     expect(decisiveShown).toBe(false);
   });
 
+  it('leave every warning of the core its line, and say how many more there are', () => {
+    const warnings = Array.from({ length: 14 }, (_, index) => `warning ${index}.`);
+    const { texts } = draw(sampleCard({ warnings }));
+    for (const warning of warnings.slice(0, 12)) expect(texts).toContain(warning);
+    expect(texts).toContain('…（还有 2 行，请查看完整请求）');
+  });
+
   it.each([
     ['an emoji of several characters', '👨\u200d👩\u200d👧', 5],
     ['a hidden character that was written out', '⟨U+202E⟩', 8],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { slackChannelKind } from '../../../channels/slack/index.ts';
-import { SLACK, SLACK_APP_TOKEN } from './fixture.ts';
+import { SLACK, SLACK_APP_TOKEN, slackChannel } from './fixture.ts';
 
 const faultsOf = (settings: unknown) =>
   slackChannelKind.settings.safeParse(settings).error?.issues.map((issue) => issue.path.join('.')) ?? [];
@@ -13,6 +13,11 @@ describe('the settings of a Slack channel', () => {
       messagesPerSecond: 1,
       mode: 'http',
     });
+  });
+
+  it('send a message a second to a channel where nothing else is said', () => {
+    const { pace } = slackChannel({ apiUrl: 'http://127.0.0.1:9/api/' });
+    expect(pace?.messages).toEqual({ perSecond: 1, burst: 1 });
   });
 
   it('take an empty app token and an empty app id as not given', () => {

@@ -186,6 +186,13 @@ describe('a card in Slack', () => {
       expect(shown(card)).toContain(words);
   });
 
+  it('lets no long warning hide another', () => {
+    const warnings = ['冻结'.repeat(900), 'masked: /apiKey', '隐藏'.repeat(900), 'named by the agent'];
+    const text = shown(slackCard({ locale: 'zh-CN', warnings }));
+    for (const warning of warnings) expect(text).toContain(warning.slice(0, 15));
+    expect(text).toContain('个字符，请查看完整请求');
+  });
+
   it('shows a short argument beside one of 100 KB', () => {
     const card = slackCard({
       lines: [line('x'.repeat(100_000), false, '/blob'), line('PO 7781', false, '/memo')],

@@ -301,6 +301,21 @@ describe('what people see in Slack after they act', () => {
     }
   });
 
+  it('what Slack has no time to tell is told when it has', async () => {
+    reply = () => notice('info', 'on its way');
+    slack.faults.next('chat.postEphemeral', { retryAfterSeconds: 0 });
+    await slack.tap({ user: 'U0LIWEI', ts, actionId: 'countersign.approve' });
+    await until(() => slack.ephemeralsOf('U0LIWEI').length === 1);
+  });
+
+  it('stopping does not wait until Slack has time', async () => {
+    reply = () => notice('info', 'on its way');
+    slack.faults.next('chat.postEphemeral', { retryAfterSeconds: 9 });
+    await slack.tap({ user: 'U0LIWEI', ts, actionId: 'countersign.approve' });
+    await channel.stop();
+    expect(slack.ephemeralsOf('U0LIWEI')).toEqual([]);
+  });
+
   it('stopping waits for what is still being told', async () => {
     reply = () => notice('info', 'on its way');
     await slack.tap({ user: 'U0LIWEI', ts, actionId: 'countersign.approve' });

@@ -16,6 +16,7 @@ import { manyDecided } from './many-decided.ts';
 import { oneClaim } from './one-claim.ts';
 import { oneWinner } from './one-winner.ts';
 import { quorum } from './quorum.ts';
+import { refusingChats } from './refusing-chats.ts';
 import { refusingDatabase } from './refusing-database.ts';
 import { replays } from './replays.ts';
 import { restartedDatabase } from './restarted-database.ts';
@@ -38,6 +39,7 @@ export const CHAOS_ROWS: readonly ChaosRow[] = [
   changedAfterDisplay,
   oneClaim,
   freezeAgainstClaim,
+  refusingChats,
   forgedFlood,
   hostileArguments,
   hostileContent,

@@ -72,14 +72,19 @@ async function squeeze(
     what: 'every card true',
   }).catch(() => {});
   const trueMs = performance.now() - teller.lastEndAt;
-  const intact = await until(() => isIntact(company.url), { deadlineMs: 30_000 }).catch(() => false);
+  let missing: string | null = null;
+  const isIntact = async () => {
+    missing = await missingIn(company.url);
+    return missing === null;
+  };
+  await until(isIntact, { deadlineMs: 30_000 }).catch(() => {});
   if (rounds === FULL) await pauseUntil(performance.now() + AT_REST_AFTER_MS);
   const seen = await look(company, told);
 
   const faults = [
     ...ended.filter((one) => typeof one === 'string'),
     ...seen.flatMap(({ one, row, untruth: wrong }) => [wrong, wrongEnd(one, row)?.why ?? null]),
-    intact ? null : 'the record is not intact, or the connections are not back',
+    missing,
   ].filter((fault) => fault !== null);
   const letIn = seen.filter(({ one, row }) => wrongEnd(one, row)?.kind === 'let in').length;
   const doubled = told.map((one) => doubledCards(company, errors, one));
@@ -118,15 +123,15 @@ const endLeases = async (databaseUrl: string): Promise<void> =>
     'update deliveries set lease_until = now() where lease_until > now()',
   ));
 
-/** All connections are back, and nobody has touched the record. */
-async function isIntact(url: string): Promise<boolean> {
+/** Null where all connections are back, and nobody has touched the record; else what the service says instead. */
+async function missingIn(url: string): Promise<string | null> {
   const ready = await call<{ ready: boolean }>(url, 'GET', '/readyz');
   const verified = await call<{ ok: boolean }>(url, 'GET', '/v1/audit/verify', { key: KEYS.auditor });
-  return (
-    ready.body.ready &&
-    verified.body.ok &&
-    /2 of 2 connections.*2 of 2 connections/.test(JSON.stringify(ready.body))
-  );
+  const said = JSON.stringify(ready.body);
+  if (!verified.body.ok) return `the record is not intact: ${JSON.stringify(verified.body)}`;
+  return ready.body.ready && /2 of 2 connections.*2 of 2 connections/.test(said)
+    ? null
+    : `not ready: ${said}`;
 }
 
 const pauseUntil = (at: number): Promise<void> =>
