@@ -72,7 +72,8 @@ function checkQuorum(
       mute.length === 0
         ? ''
         : `; ${mute.join(', ')} can vote neither in these channels nor with a consoleKey`;
-    collector.fault(place, `is ${rule.quorum}, and ${able.length} active people could meet it${reason}`);
+    const people = able.length === 1 ? 'active person' : 'active people';
+    collector.fault(place, `is ${rule.quorum}, and only ${able.length} ${people} could meet it${reason}`);
     return;
   }
   for (const { from, until, count } of absencesIn(draft, able))

@@ -44,6 +44,8 @@ describe('setting a chat up', () => {
   });
   afterEach(() => vi.restoreAllMocks());
 
+  const { signal: interrupted } = new AbortController();
+
   const fileOf = async (text: string): Promise<string> => {
     const file = join(folder, `${crypto.randomUUID()}.yaml`);
     await writeFile(file, text);
@@ -135,6 +137,12 @@ describe('setting a chat up', () => {
     expect(output).toContain('press Reinstall to Workspace');
     expect(output).toContain('✗ Channel pay-feishu: lacks im:message:send_as_bot');
     expect(output).toContain('Permissions & Scopes');
+  });
+
+  it('says why the database does not answer', async () => {
+    const { code, output } = await examined(yaml.replace(databaseUrl, 'postgres://u:p@127.0.0.1:1/none'));
+    expect(code).toBe(1);
+    expect(output).toContain('✗ Database (PostgreSQL): connect ECONNREFUSED 127.0.0.1:1');
   });
 
   it('does not blame a service that has not been started', async () => {
@@ -229,6 +237,7 @@ describe('setting a chat up', () => {
       configFile: await fileOf(yaml.replace(/port: \d+/, `port: ${port}`)),
       channel: 'pay-slack',
       timeoutMs: 60_000,
+      interrupted,
     });
     const isTest = () =>
       platforms.slack
@@ -245,12 +254,31 @@ describe('setting a chat up', () => {
     expect(JSON.stringify(isTest()?.blocks)).not.toContain('countersign.approve');
   });
 
+  it('closes its card when it is interrupted', async () => {
+    const output = printed();
+    const interruption = new AbortController();
+    const testCards = () => platforms.slack.messages().filter(({ text }) => /channel_test/.test(text));
+    const earlier = testCards().length;
+    const running = channelTest({
+      configFile: await fileOf(yaml.replace(/port: \d+/, `port: ${await freePort()}`)),
+      ...{ channel: 'pay-slack', timeoutMs: 60_000, interrupted: interruption.signal },
+    });
+    await until(() => testCards().length > earlier && /Tap it now/.test(output()), {
+      what: 'the test card',
+      deadlineMs: 60_000,
+    });
+    interruption.abort();
+    expect(await running).toBe(1);
+    expect(output()).toContain('Stopped before a tap came. The card was closed.');
+    expect(testCards().slice(earlier)).toMatchObject([{ text: expect.stringContaining('Cancelled') }]);
+  });
+
   it('says that taps cannot arrive where the service holds the port, and that a channel is not there', async () => {
     const output = printed();
     const configFile = await fileOf(yaml);
-    expect(await channelTest({ configFile, channel: 'pay-slack', timeoutMs: 5_000 })).toBe(1);
+    expect(await channelTest({ configFile, channel: 'pay-slack', timeoutMs: 5_000, interrupted })).toBe(1);
     expect(output()).toMatch(/Port \d+ is taken/);
-    expect(await channelTest({ configFile, channel: 'pay-slak', timeoutMs: 5_000 })).toBe(1);
+    expect(await channelTest({ configFile, channel: 'pay-slak', timeoutMs: 5_000, interrupted })).toBe(1);
     expect(output()).toContain('There is no channel pay-slak; there are: pay-slack, pay-feishu');
   });
 
@@ -259,7 +287,7 @@ describe('setting a chat up', () => {
     const nowhere = `http://127.0.0.1:${await freePort()}/api/`;
     const text = yaml.replace(/port: \d+/, `port: ${await freePort()}`).replace(platforms.slack.url, nowhere);
     const configFile = await fileOf(text);
-    expect(await channelTest({ configFile, channel: 'pay-slack', timeoutMs: 500 })).toBe(1);
+    expect(await channelTest({ configFile, channel: 'pay-slack', timeoutMs: 500, interrupted })).toBe(1);
     expect(output()).toContain(
       '✗ The card was not delivered: chat.postMessage: cannot connect (ECONNREFUSED)',
     );
