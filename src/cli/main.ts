@@ -62,6 +62,18 @@ audit
     const { auditVerify } = await import('./audit-verify-command.ts');
     process.exitCode = await auditVerify({ configFile: config });
   });
+audit
+  .command('check')
+  .description(
+    'verify an export, without the service and its database; exits 0 when nothing in it was changed',
+  )
+  .argument('<file>', 'what GET /v1/audit/export answered')
+  .option('--head <head>', 'a head kept elsewhere: its number and hash, in quotes')
+  .option('--selection', 'the export was filtered: events may be missing between others')
+  .action(async (file: string, { head, selection }: { head?: string; selection?: boolean }) => {
+    const { auditCheck } = await import('./audit-check.ts');
+    process.exitCode = await auditCheck({ file, head: head ?? null, selection: selection ?? false });
+  });
 
 try {
   await program.parseAsync();
