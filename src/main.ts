@@ -195,7 +195,7 @@ function createAgents(
   return createAgentEngine({
     config,
     catalog,
-    store: createRunStore(database),
+    store: createRunStore({ database, clock }),
     reruns: createRerunStore(database),
     sessions: createSessionStore(database),
     signals: createRunSignals(database),
