@@ -31,9 +31,13 @@ export type SlackWayIn =
   /** We connect to Slack under the app-level token; nothing that comes in there is signed. */
   | { readonly mode: 'socket'; readonly appToken: string };
 
-const secret = z.string().regex(/^\S+$/, 'has to be a secret without spaces, and not empty');
+const secret = z
+  .string()
+  .regex(/^[!-~]+$/, 'has to be a secret of letters, digits and signs without spaces, and not empty');
 /** A variable of the environment that is not set reads as an empty text. */
-const secretOrEmpty = z.string().regex(/^\S*$/, 'has to be a secret without spaces');
+const secretOrEmpty = z
+  .string()
+  .regex(/^[!-~]*$/, 'has to be a secret of letters, digits and signs without spaces');
 
 /** The keys of a `channels[]` entry of kind `slack`. An empty `appToken`, `signingSecret` or `appId` counts as not given. */
 export const slackSettings: z.ZodType<SlackSettings> = z

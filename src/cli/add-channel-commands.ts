@@ -1,5 +1,6 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { CONFIG_OPTION } from './config-option.ts';
+import { wholeNumber } from './whole-number.ts';
 
 /** `channels manifest`, `channels test` and `standin`: what setting a chat up takes. */
 export function addChannelCommands(program: Command): void {
@@ -25,7 +26,12 @@ export function addChannelCommands(program: Command): void {
     .option(...CONFIG_OPTION)
     .action(async (channel: string, { config, timeout }: { config: string; timeout: number }) => {
       const { channelTest } = await import('./channel-test.ts');
-      process.exitCode = await channelTest({ configFile: config, channel, timeoutMs: timeout * 1000 });
+      // Once each: a second Ctrl-C does not wait for the card to be closed.
+      const interrupted = new AbortController();
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
+      process.exitCode = await channelTest({
+        ...{ configFile: config, channel, timeoutMs: timeout * 1000, interrupted: interrupted.signal },
+      });
     });
 
   program
@@ -49,11 +55,3 @@ export function addChannelCommands(program: Command): void {
       },
     );
 }
-
-const wholeNumber =
-  (least: number, most: number) =>
-  (text: string): number => {
-    const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
-    if (value >= least && value <= most) return value;
-    throw new InvalidArgumentError(`It has to be a whole number from ${least} to ${most}.`);
-  };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Locale } from '../locale.ts';
+import type { Locale, LocalizedText } from '../locale.ts';
+import { faultMessage } from './fault-message.ts';
 
 /** A running service, and the key of the person who asks it. */
 export interface ServiceAddress {
@@ -17,6 +18,12 @@ export type ApiAnswer =
       readonly problem: string | null;
     }
   | { readonly kind: 'unreachable'; readonly message: string };
+
+/** What stands before the message of an answer that never came. */
+export const UNREACHABLE: LocalizedText = {
+  'zh-CN': '无法连接服务：',
+  'en-US': 'The service cannot be reached:',
+};
 
 const TIMEOUT_MS = 15_000;
 const problem = z.object({ code: z.string(), detail: z.string() });
@@ -47,14 +54,8 @@ export async function callApi(
       problem: said === undefined ? null : `${said.code}: ${said.detail}`,
     };
   } catch (error) {
-    return { kind: 'unreachable', message: `${url}: ${causeOf(error)}` };
+    return { kind: 'unreachable', message: `${url}: ${faultMessage(error)}` };
   }
-}
-
-/** `fetch` hides what happened in the cause. */
-function causeOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
 function parsed(text: string): unknown {

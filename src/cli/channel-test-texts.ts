@@ -10,6 +10,7 @@ interface TestTexts {
   readonly sent: (afterMs: number) => string;
   readonly notSent: string;
   readonly noTap: string;
+  readonly interrupted: string;
   readonly tapped: (status: string, afterMs: number) => string;
   readonly updated: (afterMs: number) => string;
   readonly notUpdated: string;
@@ -28,6 +29,7 @@ export const TEST_TEXTS: Readonly<Record<Locale, TestTexts>> = {
     sent: (afterMs) => `✓ 卡片 ${seconds(afterMs)} 秒后送达，请在聊天中点击。`,
     notSent: '✗ 卡片未送达：',
     noTap: '✗ 没有收到点击。运行 countersign doctor 检查回调地址；有账号的人才能点击。卡片已关闭。',
+    interrupted: '✗ 已中断，没有等到点击。卡片已关闭。',
     tapped: (status, afterMs) =>
       `✓ ${seconds(afterMs)} 秒后收到点击：${status === 'approved' ? '批准' : '拒绝'}。`,
     updated: (afterMs) => `✓ 卡片在 ${seconds(afterMs)} 秒内显示了结果。`,
@@ -45,6 +47,7 @@ export const TEST_TEXTS: Readonly<Record<Locale, TestTexts>> = {
     notSent: '✗ The card was not delivered:',
     noTap:
       '✗ No tap came back. `countersign doctor` checks the callback address; only people with an account here can tap. The card was closed.',
+    interrupted: '✗ Stopped before a tap came. The card was closed.',
     tapped: (status, afterMs) => `✓ A tap arrived after ${seconds(afterMs)} s: ${status}.`,
     updated: (afterMs) => `✓ The card showed it within ${seconds(afterMs)} s.`,
     notUpdated: '✗ The card did not show it in time.',

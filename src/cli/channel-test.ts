@@ -38,6 +38,8 @@ export const channelTest = (input: {
   readonly configFile: string;
   readonly channel: string;
   readonly timeoutMs: number;
+  /** Closes the card and ends. */
+  readonly interrupted: AbortSignal;
 }): Promise<number> =>
   withConfig(input.configFile, async (config) => {
     const texts = TEST_TEXTS[config.locale];
@@ -86,9 +88,10 @@ async function playTest(input: {
   readonly key: string;
   readonly channel: string;
   readonly timeoutMs: number;
+  readonly interrupted: AbortSignal;
   readonly advise: (error: string) => string | undefined;
 }): Promise<number> {
-  const { config, key, channel, timeoutMs } = input;
+  const { config, key, channel, timeoutMs, interrupted } = input;
   const texts = TEST_TEXTS[config.locale as Locale];
   const service = await startService({ config, logger: pino({ level: 'silent' }) });
   const call = async <Answer>(method: string, path: string, body?: unknown): Promise<Answer> => {
@@ -120,7 +123,7 @@ async function playTest(input: {
     let now = asked.confirmation;
     const deadline = Date.now() + timeoutMs;
     let toldSent = false;
-    while (now.status === 'pending' && Date.now() < deadline) {
+    while (now.status === 'pending' && Date.now() < deadline && !interrupted.aborted) {
       now = await read(id, toldSent ? 2 : 1);
       const sent = now.deliveries.find(({ state }) => state === 'sent');
       if (sent && !toldSent) console.log(texts.sent(msBetween(now.createdAt, sent.at)));
@@ -129,7 +132,8 @@ async function playTest(input: {
     if (now.status === 'pending') {
       await call('POST', `/v1/confirmations/${id}/cancel`);
       if (toldSent) await shown(() => read(id));
-      if (toldSent) console.error(texts.noTap);
+      if (interrupted.aborted) console.error(texts.interrupted);
+      else if (toldSent) console.error(texts.noTap);
       else sayNotSent(now);
       return 1;
     }

@@ -7,6 +7,7 @@ import { pendingMigrations } from '../db/migrate.ts';
 import { openDatabase } from '../db/open-database.ts';
 import type { Locale, LocalizedText } from '../locale.ts';
 import { createChannel } from './create-channel.ts';
+import { faultMessage } from './fault-message.ts';
 import { sendTrialCard } from './send-trial-card.ts';
 import { withConfig } from './with-config.ts';
 
@@ -61,7 +62,7 @@ async function checkDatabase(config: Config): Promise<ChannelFinding[]> {
       await database.close();
     }
   } catch (error) {
-    return [failed(named(verbatim(messageOf(error))), TEXTS.databaseAdvice)];
+    return [failed(named(verbatim(faultMessage(error))), TEXTS.databaseAdvice)];
   }
 }
 
@@ -81,7 +82,7 @@ async function* checkChannel(
     }) ?? [];
     if (send) yield* sendTrialCard({ channel, config, signal });
   } catch (error) {
-    yield failed(verbatim(messageOf(error)), null);
+    yield failed(verbatim(faultMessage(error)), null);
   } finally {
     await channel.stop();
   }
@@ -108,7 +109,6 @@ const both = (textIn: (locale: Locale) => string): LocalizedText => ({
   'zh-CN': textIn('zh-CN'),
   'en-US': textIn('en-US'),
 });
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const TEXTS = {
   config: { 'zh-CN': '配置正确', 'en-US': 'The configuration is right' },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Locale, LocalizedText } from '../locale.ts';
-import { type ApiAnswer, callApi, type ServiceAddress } from './call-api.ts';
+import { type ApiAnswer, callApi, type ServiceAddress, UNREACHABLE } from './call-api.ts';
 
 /** What the commands need of the world around them; the tests bring their own. */
 export interface FreezeCommand extends ServiceAddress {
@@ -59,7 +59,7 @@ function report<T>(
   lines: (body: T) => readonly (LocalizedText | string)[],
 ): number {
   if (answer.kind === 'unreachable') {
-    write(`${TEXTS.unreachable[locale]} ${answer.message}`);
+    write(`${UNREACHABLE[locale]} ${answer.message}`);
     return 1;
   }
   const body = answer.status === expected ? schema.safeParse(answer.body) : null;
@@ -92,5 +92,4 @@ const TEXTS = {
   none: { 'zh-CN': '没有生效的冻结。', 'en-US': 'Nothing is frozen.' },
   askedBy: { 'zh-CN': '已请求解除：', 'en-US': 'end asked for by' },
   refused: { 'zh-CN': '服务拒绝：', 'en-US': 'Refused:' },
-  unreachable: { 'zh-CN': '无法连接服务：', 'en-US': 'The service cannot be reached:' },
 } satisfies Record<string, LocalizedText>;

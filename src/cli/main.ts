@@ -7,6 +7,8 @@ import { addChannelCommands } from './add-channel-commands.ts';
 import { addFreezeCommands } from './add-freeze-commands.ts';
 import { addPolicyCommands } from './add-policy-commands.ts';
 import { CONFIG_OPTION } from './config-option.ts';
+import { faultMessage } from './fault-message.ts';
+import { wholeNumber } from './whole-number.ts';
 
 /** Exit codes: 0 stopped in order, 2 the configuration is wrong, 1 anything else. */
 const { version } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8')) as {
@@ -31,10 +33,10 @@ program
   .command('demo')
   .description('run everything on loopback: the service, both chats, an agent, a payment system')
   .option('--auto', 'play the whole story without anybody, print it, and exit')
-  .option('--port <port>', 'port of the page; 0 is any free port', '8788')
-  .action(async ({ auto, port }: { auto?: boolean; port: string }) => {
+  .option('--port <port>', 'port of the page; 0 is any free port', wholeNumber(0, 65_535), 8788)
+  .action(async ({ auto, port }: { auto?: boolean; port: number }) => {
     const { demo } = await import('../demo/demo.ts');
-    process.exitCode = await demo({ auto: auto ?? false, port: Number(port) });
+    process.exitCode = await demo({ auto: auto ?? false, port });
   });
 
 program
@@ -60,12 +62,24 @@ audit
     const { auditVerify } = await import('./audit-verify-command.ts');
     process.exitCode = await auditVerify({ configFile: config });
   });
+audit
+  .command('check')
+  .description(
+    'verify an export, without the service and its database; exits 0 when nothing in it was changed',
+  )
+  .argument('<file>', 'what GET /v1/audit/export answered')
+  .option('--head <head>', 'a head kept elsewhere: its number and hash, in quotes')
+  .option('--selection', 'the export was filtered: events may be missing between others')
+  .action(async (file: string, { head, selection }: { head?: string; selection?: boolean }) => {
+    const { auditCheck } = await import('./audit-check.ts');
+    process.exitCode = await auditCheck({ file, head: head ?? null, selection: selection ?? false });
+  });
 
 try {
   await program.parseAsync();
 } catch (error) {
   process.exitCode = isUsage(error) ? error.exitCode : 1;
-  if (!isUsage(error)) console.error(error instanceof Error ? error.message : String(error));
+  if (!isUsage(error)) console.error(faultMessage(error));
 }
 
 function isUsage(error: unknown): error is { readonly exitCode: number } {

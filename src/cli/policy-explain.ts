@@ -1,8 +1,7 @@
 import { explanationLines } from '../confirmation/explanation-lines.ts';
 import { explanationSchema } from '../http/schemas/explanation-schema.ts';
 import type { Locale } from '../locale.ts';
-
-const ANSWER_WITHIN_MS = 30_000;
+import { callApi, UNREACHABLE } from './call-api.ts';
 
 /**
  * `countersign policy explain <id>`: asks a running service why a request was made and who could approve it. 0 with the
@@ -17,16 +16,16 @@ export async function policyExplain(options: {
   /** The answer as it came. */
   readonly json: boolean;
 }): Promise<number> {
-  const { id, key, locale, json } = options;
-  const address = `${options.url.replace(/\/+$/, '')}/v1/confirmations/${encodeURIComponent(id)}/explain`;
-  const response = await fetch(address, {
-    headers: { authorization: `Bearer ${key}`, 'accept-language': locale },
-    redirect: 'error',
-    signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
-  });
-  const body: unknown = await response.json().catch(() => null);
-  if (!response.ok) {
-    console.error(`The service answered ${response.status}${detailOf(body)}`);
+  const { id, locale, json } = options;
+  const path = `/v1/confirmations/${encodeURIComponent(id)}/explain`;
+  const answer = await callApi(options, { method: 'GET', path });
+  if (answer.kind === 'unreachable') {
+    console.error(`${UNREACHABLE[locale]} ${answer.message}`);
+    return 1;
+  }
+  const { status, body } = answer;
+  if (status !== 200) {
+    console.error(`The service answered ${status}${detailOf(body)}`);
     return 1;
   }
   if (json) console.log(JSON.stringify(body, null, 2));

@@ -73,9 +73,10 @@ function checkQuorum(
       mute.length === 0
         ? ''
         : `; ${mute.join(', ')} can vote neither in these channels nor with a consoleKey`;
+    const people = able.length === 1 ? 'active person' : 'active people';
     collector.fault(
       place,
-      `is ${rule.quorum}, and ${able.length} active people could meet it${reason}: lower it, or name more approvers`,
+      `is ${rule.quorum}, and only ${able.length} ${people} could meet it${reason}: lower it, or name more approvers`,
     );
     return;
   }

@@ -46,7 +46,7 @@ export interface CheckedConfig {
 export function readChecked(
   input: ConfigInput,
 ): CheckedConfig | { readonly kind: 'faulty'; readonly faults: readonly ConfigFault[] } {
-  const read = readYamlSource(input.text, input.fileName, input.environment);
+  const read = readYamlSource(input.text, input.environment);
   if (read.kind === 'faulty') return read;
   const { source } = read;
   const { collector } = source;

@@ -18,7 +18,9 @@ const databaseUrl = z
   .transform((value) => (value === '' ? null : value));
 
 /** Names of the tz database; offsets like `+08:00` are not names, and know no summer time. */
-const timeZone = z.string().refine(isTimeZone, 'is not a time zone of the IANA database (Asia/Shanghai)');
+const timeZone = z
+  .string()
+  .refine(isTimeZone, 'has to be a time zone of the IANA database, like Asia/Shanghai');
 
 const proxyAddress = z
   .string()

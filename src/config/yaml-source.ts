@@ -21,16 +21,14 @@ const MOST_VALUES = 250_000;
 /** Reads YAML 1.2 and expands the environment in its strings. Faults of the syntax end the reading. */
 export function readYamlSource(
   text: string,
-  fileName: string,
   environment: Environment,
 ):
   | { readonly kind: 'read'; readonly source: YamlSource }
   | { readonly kind: 'faulty'; readonly faults: readonly ConfigFault[] } {
   const whole = (message: string) =>
     ({ kind: 'faulty', faults: [{ path: '', line: null, message }] }) as const;
-  if (text.length > LONGEST_FILE) return whole(`${fileName} is longer than ${LONGEST_FILE} characters`);
-  if (isDeeperThan(DEEPEST_NESTING, text))
-    return whole(`${fileName} is nested more than ${DEEPEST_NESTING} deep`);
+  if (text.length > LONGEST_FILE) return whole(`is longer than ${LONGEST_FILE} characters`);
+  if (isDeeperThan(DEEPEST_NESTING, text)) return whole(`is nested more than ${DEEPEST_NESTING} deep`);
   const lineCounter = new LineCounter();
   const document = parseDocument(text, {
     // Checked below: the library compares each key with each.
@@ -39,17 +37,22 @@ export function readYamlSource(
     prettyErrors: false,
     lineCounter,
   });
-  const problems = [...document.errors, ...document.warnings];
-  if (problems.length > 0)
+  // The first alone: behind it the library reads keys and values as whatever it takes them for.
+  const [problem] = [...document.errors, ...document.warnings].sort(
+    (one, other) => one.pos[0] - other.pos[0],
+  );
+  if (problem !== undefined)
     return {
       kind: 'faulty',
-      faults: problems.slice(0, 100).map((problem) => ({
-        path: '',
-        line: lineCounter.linePos(problem.pos[0]).line,
-        message: `is not well-formed YAML: ${problem.message}`,
-      })),
+      faults: [
+        {
+          path: '',
+          line: lineCounter.linePos(problem.pos[0]).line,
+          message: `is not well-formed YAML: ${withoutSource(problem.message)}`,
+        },
+      ],
     };
-  if (document.contents === null) return whole(`${fileName} is empty`);
+  if (document.contents === null) return whole('is empty');
   const reader = new NodeReader(document, lineCounter, environment);
   const value = reader.read(document.contents, []);
   return {
@@ -57,6 +60,10 @@ export function readYamlSource(
     source: { value, collector: reader.collector, emptyVariable: reader.emptyVariable },
   };
 }
+
+/** Some messages end with the text that they are about, and that may be a secret. */
+const withoutSource = (message: string): string =>
+  message.replace(/(\w): .*$|(Invalid escape sequence) .*$/s, '$1$2');
 
 const ABSENT = Symbol('absent');
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { AUDIT_KINDS } from '../../src/audit/audit-event.ts';
 import { canonicalEventText, logHashOf, sha256Hex } from '../../src/audit/event-hash.ts';
+import { digestOf } from '../../src/confirmation/digest.ts';
 
 const page = readFileSync(new URL('../../docs/audit.md', import.meta.url), 'utf8');
 
@@ -18,5 +19,12 @@ describe('docs/audit.md', () => {
     );
     expect(sha256Hex(canonicalEventText(event))).toBe(requestHash);
     expect(logHashOf({ requestHash, prevHash, seq })).toBe(hash);
+  });
+
+  it('shows the text and the digest of a call', () => {
+    const [, text = '', digest] =
+      /```text\n(\{"args".+)\n```\n\ngives `(sha256:[0-9a-f]{64})`/.exec(page) ?? [];
+    expect(`sha256:${sha256Hex(text)}`).toBe(digest);
+    expect(digestOf(JSON.parse(text))).toBe(digest);
   });
 });

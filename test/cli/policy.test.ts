@@ -151,4 +151,10 @@ describe('countersign policy explain', () => {
     ).toBe(1);
     expect(output()).toContain('The service answered 404');
   });
+
+  it('exits 1 where nothing listens, and says where it asked', async () => {
+    const nobody = { id: UNKNOWN_ID, url: 'http://127.0.0.1:1', key: 'k', json: false } as const;
+    expect(await policyExplain({ ...nobody, locale: 'en-US' })).toBe(1);
+    expect(output()).toContain('The service cannot be reached: http://127.0.0.1:1: ');
+  });
 });

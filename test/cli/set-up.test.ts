@@ -20,6 +20,9 @@ import { newPostgresDatabase } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/until.ts';
 
+/** It starts a whole service on a database of its own. */
+const CHANNEL_TEST_TIMEOUT_MS = 90_000;
+
 describe('setting a chat up', () => {
   let platforms: Platforms;
   let folder: string;
@@ -44,6 +47,8 @@ describe('setting a chat up', () => {
     await rm(folder, { recursive: true, force: true });
   });
   afterEach(() => vi.restoreAllMocks());
+
+  const { signal: interrupted } = new AbortController();
 
   const fileOf = async (text: string): Promise<string> => {
     const file = join(folder, `${crypto.randomUUID()}.yaml`);
@@ -138,6 +143,12 @@ describe('setting a chat up', () => {
     expect(output).toContain('Permissions & Scopes');
   });
 
+  it('says why the database does not answer', async () => {
+    const { code, output } = await examined(yaml.replace(databaseUrl, 'postgres://u:p@127.0.0.1:1/none'));
+    expect(code).toBe(1);
+    expect(output).toContain('✗ Database (PostgreSQL): connect ECONNREFUSED 127.0.0.1:1');
+  });
+
   it('does not blame a service that has not been started', async () => {
     const { code, output } = await examined(yaml.replace(/port: \d+/, `port: ${await freePort()}`));
     expect(code).toBe(0);
@@ -223,50 +234,84 @@ describe('setting a chat up', () => {
       );
   });
 
-  it('is tried with a real card: sent, tapped, and shown as decided', async () => {
-    const port = await freePort();
-    const output = printed();
-    const running = channelTest({
-      configFile: await fileOf(yaml.replace(/port: \d+/, `port: ${port}`)),
-      channel: 'pay-slack',
-      timeoutMs: 60_000,
-    });
-    const isTest = () =>
-      platforms.slack
-        .messages()
-        .find(({ text, blocks }) => /channel_test/.test(text + JSON.stringify(blocks)));
-    const card = await until(isTest, { what: 'the test card', deadlineMs: 60_000 });
-    platforms.serviceUrl = `http://127.0.0.1:${port}`;
-    await platforms.slack.tap({ user: 'U0WANG', ts: card.ts, actionId: 'countersign.approve' });
-    expect(await running).toBe(0);
-    platforms.serviceUrl = service.url;
-    expect(output()).toMatch(
-      /The card stands in the chat[\s\S]*A tap arrived after .* approved\.[\s\S]*showed it within/,
-    );
-    expect(JSON.stringify(isTest()?.blocks)).not.toContain('countersign.approve');
-  });
+  it(
+    'is tried with a real card: sent, tapped, and shown as decided',
+    async () => {
+      const port = await freePort();
+      const output = printed();
+      const running = channelTest({
+        configFile: await fileOf(yaml.replace(/port: \d+/, `port: ${port}`)),
+        channel: 'pay-slack',
+        timeoutMs: 60_000,
+        interrupted,
+      });
+      const isTest = () =>
+        platforms.slack
+          .messages()
+          .find(({ text, blocks }) => /channel_test/.test(text + JSON.stringify(blocks)));
+      const card = await until(isTest, { what: 'the test card', deadlineMs: 60_000 });
+      platforms.serviceUrl = `http://127.0.0.1:${port}`;
+      await platforms.slack.tap({ user: 'U0WANG', ts: card.ts, actionId: 'countersign.approve' });
+      expect(await running).toBe(0);
+      platforms.serviceUrl = service.url;
+      expect(output()).toMatch(
+        /The card stands in the chat[\s\S]*A tap arrived after .* approved\.[\s\S]*showed it within/,
+      );
+      expect(JSON.stringify(isTest()?.blocks)).not.toContain('countersign.approve');
+    },
+    CHANNEL_TEST_TIMEOUT_MS,
+  );
+
+  it(
+    'closes its card when it is interrupted',
+    async () => {
+      const output = printed();
+      const interruption = new AbortController();
+      const testCards = () => platforms.slack.messages().filter(({ text }) => /channel_test/.test(text));
+      const earlier = testCards().length;
+      const running = channelTest({
+        configFile: await fileOf(yaml.replace(/port: \d+/, `port: ${await freePort()}`)),
+        ...{ channel: 'pay-slack', timeoutMs: 60_000, interrupted: interruption.signal },
+      });
+      await until(() => testCards().length > earlier && /Tap it now/.test(output()), {
+        what: 'the test card',
+        deadlineMs: 60_000,
+      });
+      interruption.abort();
+      expect(await running).toBe(1);
+      expect(output()).toContain('Stopped before a tap came. The card was closed.');
+      expect(testCards().slice(earlier)).toMatchObject([{ text: expect.stringContaining('Cancelled') }]);
+    },
+    CHANNEL_TEST_TIMEOUT_MS,
+  );
 
   it('says that taps cannot arrive where the service holds the port, and that a channel is not there', async () => {
     const output = printed();
     const configFile = await fileOf(yaml);
-    expect(await channelTest({ configFile, channel: 'pay-slack', timeoutMs: 5_000 })).toBe(1);
+    expect(await channelTest({ configFile, channel: 'pay-slack', timeoutMs: 5_000, interrupted })).toBe(1);
     expect(output()).toMatch(/Port \d+ is taken/);
-    expect(await channelTest({ configFile, channel: 'pay-slak', timeoutMs: 5_000 })).toBe(1);
+    expect(await channelTest({ configFile, channel: 'pay-slak', timeoutMs: 5_000, interrupted })).toBe(1);
     expect(output()).toContain('There is no channel pay-slak; there are: pay-slack, pay-feishu');
   });
 
-  it('says that the card was not sent, where that is why no tap came', async () => {
-    const output = printed();
-    const nowhere = `http://127.0.0.1:${await freePort()}/api/`;
-    const text = yaml.replace(/port: \d+/, `port: ${await freePort()}`).replace(platforms.slack.url, nowhere);
-    const configFile = await fileOf(text);
-    expect(await channelTest({ configFile, channel: 'pay-slack', timeoutMs: 500 })).toBe(1);
-    expect(output()).toContain(
-      '✗ The card was not delivered: chat.postMessage: cannot connect (ECONNREFUSED)',
-    );
-    expect(output()).toContain('check apiUrl');
-    expect(output()).not.toContain('No tap came back');
-  });
+  it(
+    'says that the card was not sent, where that is why no tap came',
+    async () => {
+      const output = printed();
+      const nowhere = `http://127.0.0.1:${await freePort()}/api/`;
+      const text = yaml
+        .replace(/port: \d+/, `port: ${await freePort()}`)
+        .replace(platforms.slack.url, nowhere);
+      const configFile = await fileOf(text);
+      expect(await channelTest({ configFile, channel: 'pay-slack', timeoutMs: 500, interrupted })).toBe(1);
+      expect(output()).toContain(
+        '✗ The card was not delivered: chat.postMessage: cannot connect (ECONNREFUSED)',
+      );
+      expect(output()).toContain('check apiUrl');
+      expect(output()).not.toContain('No tap came back');
+    },
+    CHANNEL_TEST_TIMEOUT_MS,
+  );
 
   it.each(['nonsense', 'localhost:8787', 'http://li.wei:secret@127.0.0.1'])(
     'plays nothing for a service at %s, and says so at once',

@@ -136,7 +136,7 @@ describe('a fault', () => {
     [
       'a quorum nobody could meet',
       ['quorum: 2', 'quorum: 3'],
-      'policies[0].quorum is 3, and 2 active people could meet it: lower it, or name more approvers',
+      'policies[0].quorum is 3, and only 2 active people could meet it: lower it, or name more approvers',
     ],
     ['no quorum', ['quorum: 2', 'quorum: 0'], 'policies[0].quorum has to be at least 1'],
     ['half a quorum', ['quorum: 2', 'quorum: 1.5'], 'policies[0].quorum has to be a whole number'],
@@ -186,12 +186,12 @@ describe('a fault', () => {
     [
       'an unknown time zone',
       ['Asia/Shanghai', 'Asia/Shangai'],
-      'timeZone is not a time zone of the IANA database (Asia/Shanghai)',
+      'timeZone has to be a time zone of the IANA database, like Asia/Shanghai',
     ],
     [
       'an offset as time zone',
       ['Asia/Shanghai', '"+08:00"'],
-      'timeZone is not a time zone of the IANA database (Asia/Shanghai)',
+      'timeZone has to be a time zone of the IANA database, like Asia/Shanghai',
     ],
     [
       'a public address with a query',
@@ -435,7 +435,7 @@ describe('a fault', () => {
 
   it('is a quorum that counts people who cannot vote, or who are not active', () => {
     expect(faultsOf(sampleWith(['name: 王芳,', 'name: 王芳, active: false,']))).toEqual([
-      'policies[0].quorum is 2, and 1 active people could meet it: lower it, or name more approvers',
+      'policies[0].quorum is 2, and only 1 active person could meet it: lower it, or name more approvers',
     ]);
     expect(
       faultsOf(
@@ -445,7 +445,7 @@ describe('a fault', () => {
         ]),
       ),
     ).toEqual([
-      'policies[0].quorum is 2, and 1 active people could meet it; wang.fang can vote neither in these channels nor with a consoleKey: lower it, or name more approvers',
+      'policies[0].quorum is 2, and only 1 active person could meet it; wang.fang can vote neither in these channels nor with a consoleKey: lower it, or name more approvers',
     ]);
   });
 

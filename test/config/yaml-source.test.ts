@@ -117,7 +117,7 @@ describe('a file', () => {
   });
 
   it.each([
-    ['nothing', '', 'countersign.yaml is empty'],
+    ['nothing', '', 'is empty'],
     ['a list', '- a', 'has to be a mapping'],
     ['a text', 'hello', 'has to be a mapping'],
     ['a bracket too few', 'organization: [acme', 'is not well-formed YAML'],
@@ -140,6 +140,17 @@ describe('a file', () => {
     const result = load(`${minimal}dataDir: "the secret\n`);
     expect(result).toMatchObject({ kind: 'faulty', faults: [{ path: '', line: 3 }] });
     expect(JSON.stringify(result)).not.toContain('the secret');
+  });
+
+  it.each([
+    ['behind a colon that is missing', 'apiKeys\n  - { id: a, key: "the secret" }\nlocale: en-US\n'],
+    ['behind the sign of a block', 'apiKeys: | the secret\n'],
+    ['with a sequence that YAML does not know', 'dataDir: "the secret\\q"\n'],
+  ])('says the first syntax fault alone, and not the text %s', (_, text) => {
+    const faults = faultsOf(`${minimal}${text}`);
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toContain('is not well-formed YAML');
+    expect(faults[0]).not.toContain('secret');
   });
 
   it('may use aliases, and knows the lines of what they stand for', () => {
@@ -172,7 +183,7 @@ describe('a hostile file', () => {
     ['questions', '? '.repeat(100_000)],
   ])('nested deeply by %s is refused at once', (_, text) => {
     const { faults, elapsedMs } = timed(text);
-    expect(faults).toEqual([' countersign.yaml is nested more than 64 deep']);
+    expect(faults).toEqual([' is nested more than 64 deep']);
     expect(elapsedMs).toBeLessThan(2_000);
   });
 
@@ -194,9 +205,7 @@ describe('a hostile file', () => {
   });
 
   it('longer than a mebibyte is refused', () => {
-    expect(faultsOf(`# ${'x'.repeat(1_100_000)}`)).toEqual([
-      ' countersign.yaml is longer than 1048576 characters',
-    ]);
+    expect(faultsOf(`# ${'x'.repeat(1_100_000)}`)).toEqual([' is longer than 1048576 characters']);
   });
 
   it('with patterns and schemas that would backtrack loads or is refused quickly', () => {
