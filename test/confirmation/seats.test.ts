@@ -273,7 +273,9 @@ describe.each(DATABASES)('seats on $name', ({ open }) => {
     for (const who of ['li.wei', 'voter-0', 'voter-1', 'owner'])
       core.accounts.set(who, [{ provider: 'slack', tenant: 'T0', ids: { user: `U-${who}` } }]);
     const cardsOf = async (id: ConfirmationId) =>
-      ((await deliveriesOf(database.connection, [id])).get(id) ?? []).map(({ person: to }) => to?.id ?? 'chat').sort();
+      ((await deliveriesOf(database.connection, [id])).get(id) ?? [])
+        .map(({ person: to }) => to?.id ?? 'chat')
+        .sort();
     // Stands in for two people, and is written to once; whoever may not approve is not written to.
     away('wang.fang', 'voter-0');
     away('chen.jie', 'voter-0');
