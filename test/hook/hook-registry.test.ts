@@ -56,6 +56,39 @@ describe('a registry', () => {
     expect(registry.at(SESSION_START)).toEqual([]);
   });
 
+  it('names its chain in order, under a revision that is another one wherever the chain is', () => {
+    const built = (names: readonly [string, number][], options: Record<string, unknown> = {}) =>
+      new HookRegistry({
+        hooks: names.map(([name, priority]) => named(name, priority)),
+        gate: new SampleGate(),
+        options: new Map(Object.entries(options)),
+      }).chain;
+    const chain = built([
+      ['b', 2],
+      ['a', 1],
+    ]);
+    expect(chain.hooks.map(({ point, name }) => `${point}/${name}`)).toEqual([
+      'PreToolUse/a',
+      'PreToolUse/b',
+      'PreToolUse/confirmation-gate',
+    ]);
+    const two: [string, number][] = [
+      ['a', 1],
+      ['b', 2],
+    ];
+    expect(built(two)).toEqual(chain);
+    const others = [
+      built([['a', 1]]),
+      built([
+        ['a', 2],
+        ['b', 1],
+      ]),
+      built(two, { a: { most: 3 } }),
+      built(two, { a: { most: 4 } }),
+    ];
+    expect(new Set([chain, ...others].map(({ revision }) => revision)).size).toBe(5);
+  });
+
   it('does not change with the things it was built from', () => {
     const hooks = [named('a', 1), named('b', 2)];
     const registry = new HookRegistry({ hooks, gate: new SampleGate() });
