@@ -2,6 +2,7 @@ import type { InvokePorts } from '../src/agent/invoke-ports.ts';
 import type { RunRecord } from '../src/agent/run-record.ts';
 import type { RunFacts } from '../src/agent/run-store.ts';
 import type { Tool } from '../src/agent/tool.ts';
+import type { ToolReach } from '../src/agent/tool-reach.ts';
 import { systemClock } from '../src/clock.ts';
 import { MASK_BY_SHAPE } from '../src/confirmation/argument-mask.ts';
 import { agentId, newRunId, type RunId } from '../src/ids.ts';
@@ -20,6 +21,7 @@ export class SilentRecord implements RunRecord {
     return { facts: this.#facts, messages: [], invocations: [], cancelRequested: false, holding: false };
   }
   async appendMessages() {}
+  async takenUpUnder() {}
   async planned() {}
   async workedMs() {
     return 0;
@@ -57,6 +59,12 @@ export class SilentRecord implements RunRecord {
     return null;
   }
 }
+
+export const ALWAYS_THERE: ToolReach = {
+  isUnlisted: () => false,
+  isReachable: () => true,
+  reached: async () => {},
+};
 
 /** For calls about which nobody has to be asked. */
 export function portsWithoutPeople(): InvokePorts {
@@ -107,6 +115,7 @@ export const newFacts = (): RunFacts => {
     requester: null,
     requesterNamedByAgent: false,
     evaluation: false,
+    hooks: null,
     apiKeyId: null,
     parent: null,
     depth: 0,

@@ -63,13 +63,21 @@ export function endBlocked(
   });
 }
 
-/** A gated call of an evaluation run: answered, never asked about, never run. */
-export function endStubbed(call: OpenCall, scope: ExecutionScope, ports: InvokePorts): Promise<SettledCall> {
+/**
+ * A call of an evaluation run: answered, never asked about, never run. `because` says why where it is not the gate that
+ * would have asked, but a result that is missing.
+ */
+export function endStubbed(
+  call: OpenCall,
+  because: string | null,
+  scope: ExecutionScope,
+  ports: InvokePorts,
+): Promise<SettledCall> {
   return end(call, scope, ports, {
     status: 'stubbed',
-    error: null,
+    error: because === null ? null : { code: 'depends_on_stub', message: because },
     result: null,
-    view: stubbedObservation(),
+    view: stubbedObservation(because),
   });
 }
 

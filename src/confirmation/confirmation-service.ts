@@ -123,6 +123,11 @@ export interface ClaimInput {
   readonly actor: Actor;
   /** What is about to run; compared by digest with what was approved. */
   readonly args: JsonObject;
+  /**
+   * A token that nobody else has, new for each grant. A claim that is repeated under it, because its answer was lost, is
+   * answered as it was the first time, while nothing is recorded of the execution.
+   */
+  readonly claimant?: string;
 }
 
 export type ClaimOutcome =

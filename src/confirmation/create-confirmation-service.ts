@@ -89,7 +89,7 @@ export function createConfirmationService(
 }
 
 async function momentOf(
-  { id, tool }: ConfirmationRequest,
+  { id, tool, toolVersion }: ConfirmationRequest,
   ports: {
     readonly ledger: Pick<ConfirmationLedger, 'switchedCallOf' | 'controls'>;
     readonly freezes: Pick<Freezes, 'active'>;
@@ -100,6 +100,7 @@ async function momentOf(
   return {
     freezes: await ports.freezes.active(),
     readOnly: call && readOnlyScope(call, await ports.ledger.controls()),
-    toolVersion: ports.toolFacts.versionOf(tool),
+    // What nobody can say now is not called changed.
+    toolVersion: ports.toolFacts.isUnlisted(tool) ? toolVersion : ports.toolFacts.versionOf(tool),
   };
 }

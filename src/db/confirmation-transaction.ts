@@ -16,7 +16,9 @@ import { readControls } from './gate-controls.ts';
 import { giveOutcomeBack } from './give-outcome-back.ts';
 import { changeHeld, type GuardedChange, type HeldRequest, NOW, STAMP } from './held-request.ts';
 import { insertReminders } from './reminder-store.ts';
+import { rowsOf } from './rows-of.ts';
 import { holdSameCall } from './same-call.ts';
+import { auditEvents } from './schema/audit.ts';
 import { confirmations } from './schema/confirmations.ts';
 import { settleInvocation } from './settle-invocation.ts';
 
@@ -167,6 +169,15 @@ export function openLedgerTransaction(
       });
       const { executeBy, sendBy } = updated?.row ?? {};
       return updated && executeBy && sendBy ? { request: updated.request, executeBy, sendBy } : null;
+    },
+
+    async claimantOf(id) {
+      const [claim] = await rowsOf<{ claimant: string | null }>(
+        connection,
+        sql`select data ->> 'claimant' as claimant from ${auditEvents}
+            where ${auditEvents.confirmationId} = ${id} and ${auditEvents.kind} = 'grant.claimed'`,
+      );
+      return claim?.claimant ?? null;
     },
 
     async endCoolOff(id) {

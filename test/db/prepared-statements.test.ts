@@ -87,6 +87,6 @@ function newRun() {
   return {
     ...{ id, session: id, agent: agentId('procurement'), organization: 'acme', input: 'x', depth: 0 },
     ...{ executor: 'react' as const, plan: null, requester: null, requesterNamedByAgent: false },
-    ...{ evaluation: false, apiKeyId: null, parent: null },
+    ...{ evaluation: false, apiKeyId: null, parent: null, hooks: null },
   };
 }

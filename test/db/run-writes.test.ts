@@ -38,6 +38,7 @@ describe.each(DATABASES)('what a run writes on $name', ({ open }) => {
         requester: null,
         requesterNamedByAgent: false,
         evaluation: false,
+        hooks: null,
         apiKeyId: null,
         parent: null,
         depth: 0,
