@@ -20,6 +20,9 @@ import { newPostgresDatabase } from '../support/databases.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/until.ts';
 
+/** The command opens an embedded database on the disk, which a busy machine takes half a minute for. */
+const START_TIMEOUT_MS = 90_000;
+
 describe('setting a chat up', () => {
   let platforms: Platforms;
   let folder: string;
@@ -223,28 +226,32 @@ describe('setting a chat up', () => {
       );
   });
 
-  it('is tried with a real card: sent, tapped, and shown as decided', async () => {
-    const port = await freePort();
-    const output = printed();
-    const running = channelTest({
-      configFile: await fileOf(yaml.replace(/port: \d+/, `port: ${port}`)),
-      channel: 'pay-slack',
-      timeoutMs: 60_000,
-    });
-    const isTest = () =>
-      platforms.slack
-        .messages()
-        .find(({ text, blocks }) => /channel_test/.test(text + JSON.stringify(blocks)));
-    const card = await until(isTest, { what: 'the test card', deadlineMs: 60_000 });
-    platforms.serviceUrl = `http://127.0.0.1:${port}`;
-    await platforms.slack.tap({ user: 'U0WANG', ts: card.ts, actionId: 'countersign.approve' });
-    expect(await running).toBe(0);
-    platforms.serviceUrl = service.url;
-    expect(output()).toMatch(
-      /The card stands in the chat[\s\S]*A tap arrived after .* approved\.[\s\S]*showed it within/,
-    );
-    expect(JSON.stringify(isTest()?.blocks)).not.toContain('countersign.approve');
-  });
+  it(
+    'is tried with a real card: sent, tapped, and shown as decided',
+    async () => {
+      const port = await freePort();
+      const output = printed();
+      const running = channelTest({
+        configFile: await fileOf(yaml.replace(/port: \d+/, `port: ${port}`)),
+        channel: 'pay-slack',
+        timeoutMs: 60_000,
+      });
+      const isTest = () =>
+        platforms.slack
+          .messages()
+          .find(({ text, blocks }) => /channel_test/.test(text + JSON.stringify(blocks)));
+      const card = await until(isTest, { what: 'the test card', deadlineMs: 60_000 });
+      platforms.serviceUrl = `http://127.0.0.1:${port}`;
+      await platforms.slack.tap({ user: 'U0WANG', ts: card.ts, actionId: 'countersign.approve' });
+      expect(await running).toBe(0);
+      platforms.serviceUrl = service.url;
+      expect(output()).toMatch(
+        /The card stands in the chat[\s\S]*A tap arrived after .* approved\.[\s\S]*showed it within/,
+      );
+      expect(JSON.stringify(isTest()?.blocks)).not.toContain('countersign.approve');
+    },
+    START_TIMEOUT_MS,
+  );
 
   it('says that taps cannot arrive where the service holds the port, and that a channel is not there', async () => {
     const output = printed();
@@ -255,18 +262,24 @@ describe('setting a chat up', () => {
     expect(output()).toContain('There is no channel pay-slak; there are: pay-slack, pay-feishu');
   });
 
-  it('says that the card was not sent, where that is why no tap came', async () => {
-    const output = printed();
-    const nowhere = `http://127.0.0.1:${await freePort()}/api/`;
-    const text = yaml.replace(/port: \d+/, `port: ${await freePort()}`).replace(platforms.slack.url, nowhere);
-    const configFile = await fileOf(text);
-    expect(await channelTest({ configFile, channel: 'pay-slack', timeoutMs: 500 })).toBe(1);
-    expect(output()).toContain(
-      '✗ The card was not delivered: chat.postMessage: cannot connect (ECONNREFUSED)',
-    );
-    expect(output()).toContain('check apiUrl');
-    expect(output()).not.toContain('No tap came back');
-  });
+  it(
+    'says that the card was not sent, where that is why no tap came',
+    async () => {
+      const output = printed();
+      const nowhere = `http://127.0.0.1:${await freePort()}/api/`;
+      const text = yaml
+        .replace(/port: \d+/, `port: ${await freePort()}`)
+        .replace(platforms.slack.url, nowhere);
+      const configFile = await fileOf(text);
+      expect(await channelTest({ configFile, channel: 'pay-slack', timeoutMs: 500 })).toBe(1);
+      expect(output()).toContain(
+        '✗ The card was not delivered: chat.postMessage: cannot connect (ECONNREFUSED)',
+      );
+      expect(output()).toContain('check apiUrl');
+      expect(output()).not.toContain('No tap came back');
+    },
+    START_TIMEOUT_MS,
+  );
 
   it.each(['nonsense', 'localhost:8787', 'http://li.wei:secret@127.0.0.1'])(
     'plays nothing for a service at %s, and says so at once',
