@@ -24,7 +24,7 @@ const ROUNDS = 40;
  */
 export async function benchDurableRun(databaseUrl: string): Promise<BenchRow[]> {
   const database = await connectPostgres({ url: databaseUrl });
-  const store = createRunStore(database);
+  const store = createRunStore({ database, clock: systemClock });
   const durable: number[] = [];
   const inMemory: number[] = [];
   for (let round = -5; round < ROUNDS; round += 1) {

@@ -4,6 +4,7 @@ import type { RunFacts } from '../src/agent/run-store.ts';
 import type { Tool } from '../src/agent/tool.ts';
 import type { ToolReach } from '../src/agent/tool-reach.ts';
 import { systemClock } from '../src/clock.ts';
+import { MASK_BY_SHAPE } from '../src/confirmation/argument-mask.ts';
 import { agentId, newRunId, type RunId } from '../src/ids.ts';
 
 /** A record that keeps nothing: what is left is the work itself. */
@@ -20,6 +21,7 @@ export class SilentRecord implements RunRecord {
     return { facts: this.#facts, messages: [], invocations: [], cancelRequested: false, holding: false };
   }
   async appendMessages() {}
+  async takenUpUnder() {}
   async planned() {}
   async workedMs() {
     return 0;
@@ -76,6 +78,7 @@ export function portsWithoutPeople(): InvokePorts {
       cancel: unreachable,
     },
     audit: { record: async () => {} },
+    mask: MASK_BY_SHAPE,
     clock: systemClock,
     logger: { info() {}, warn() {}, error() {} },
   };
@@ -112,6 +115,7 @@ export const newFacts = (): RunFacts => {
     requester: null,
     requesterNamedByAgent: false,
     evaluation: false,
+    hooks: null,
     apiKeyId: null,
     parent: null,
     depth: 0,

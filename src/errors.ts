@@ -6,6 +6,7 @@ export const ERRORS = {
   unauthenticated: { retryable: false, advice: 'Send a known key as `Authorization: Bearer <key>`.' },
   forbidden: { retryable: false, advice: 'Use a key whose role may do this.' },
   not_found: { retryable: false, advice: 'Check the id, and that this key may see it.' },
+  method_not_allowed: { retryable: false, advice: 'Use one of the methods in the `allow` header.' },
   invalid_json: { retryable: false, advice: 'Send well-formed JSON in UTF-8 without duplicate keys.' },
   invalid_request: { retryable: false, advice: 'Mend the field that the message names.' },
   body_too_large: { retryable: false, advice: 'Keep the body under 1 MiB.' },

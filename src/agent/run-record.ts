@@ -1,4 +1,5 @@
 import type { NewAuditEvent } from '../audit/audit-event.ts';
+import type { HookChain } from '../hook/hook-chain.ts';
 import type { SideEffect } from '../hook/side-effect.ts';
 import type { ConfirmationId, InvocationId, RunId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
@@ -19,6 +20,8 @@ export interface RunRecord extends InvocationLog {
   load(): Promise<RunProgress>;
   /** What the model said in words among them is told to whoever watches. */
   appendMessages(messages: readonly ChatMessage[]): Promise<void>;
+  /** From here on the run works under these hooks: calls that nobody has judged yet are judged under them. */
+  takenUpUnder(hooks: HookChain): Promise<void>;
   /** The plan that the model gave; the run is worked through by it from here on. */
   planned(plan: readonly PlanNode[]): Promise<void>;
   /** How long the run has taken so far, without what it waited for people, in milliseconds. */

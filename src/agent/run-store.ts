@@ -1,4 +1,5 @@
 import type { PersonRef } from '../confirmation/confirmation-request.ts';
+import type { HookChain } from '../hook/hook-chain.ts';
 import type { AgentId, ConfirmationId, InvocationId, PersonId, RunId } from '../ids.ts';
 import type { PlanNode } from './plan.ts';
 import type { Run, RunEvent } from './run.ts';
@@ -17,6 +18,8 @@ export interface RunFacts {
   readonly requester: PersonRef | null;
   readonly requesterNamedByAgent: boolean;
   readonly evaluation: boolean;
+  /** Its hooks, as of whoever worked on it last; null where that was before they were noted. */
+  readonly hooks: HookChain | null;
   readonly apiKeyId: string | null;
   readonly parent: { readonly run: RunId; readonly invocation: InvocationId } | null;
   /** How many runs stand above this one. */

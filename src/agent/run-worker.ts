@@ -63,6 +63,8 @@ export async function workThrough(
     await giveUpRun(record, ports);
     return failedRun('agent_unavailable', `The agent "${progress.facts.agent}" cannot be set up.`);
   }
+  const { chain } = setup.hooks;
+  if (progress.facts.hooks?.revision !== chain.revision) await record.takenUpUnder(chain);
   const waits = new RunWaits({
     parkAfterMs: ports.parkAfterMs,
     clock: ports.clock,

@@ -40,6 +40,8 @@ export interface ConfirmationService {
   }): Promise<ConfirmationRequest | null>;
   /** One person's vote, from whatever surface. The only way anything is decided by people. */
   decide(input: DecideInput): Promise<DecideOutcome>;
+  /** How many people's votes this process holds that are not answered yet. */
+  votesUnderWay(): number;
   /** One approver takes the approval back while nobody has used it. */
   revoke(input: RevokeInput): Promise<RevokeOutcome>;
   /** Withdraws a pending request; an approved and unclaimed one keeps its status and its grant is revoked. */

@@ -1,4 +1,4 @@
-import { and, eq, isNull, ne, type SQL, sql } from 'drizzle-orm';
+import { and, eq, isNull, ne, sql } from 'drizzle-orm';
 import type { NewAuditEvent } from '../audit/audit-event.ts';
 import { chainOf } from '../audit/event-hash.ts';
 import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
@@ -135,7 +135,9 @@ export function openLedgerTransaction(
         nextStepAt: next,
         ...(delegatedSeats.length === 0
           ? {}
-          : { delegatedSeats: sql`${confirmations.delegatedSeats} || ${textArray(delegatedSeats)}` }),
+          : {
+              delegatedSeats: sql`${confirmations.delegatedSeats} || ${sql.param([...delegatedSeats])}::text[]`,
+            }),
         ...(escalate ? { escalatedAt: STAMP } : {}),
         ...(remind ? { remindedAt: STAMP } : {}),
       };
@@ -244,8 +246,7 @@ export function openLedgerTransaction(
     },
 
     async queueCards(id, places) {
-      const now = sql<Date>`clock_timestamp()` as unknown as Date;
-      await insertDeliveries(connection, { confirmationId: id, places, now });
+      await insertDeliveries(connection, { confirmationId: id, places, at: null });
       changed.add(id);
     },
 
@@ -270,9 +271,3 @@ export function openLedgerTransaction(
 
   return { transaction, flush };
 }
-
-const textArray = (texts: readonly string[]): SQL =>
-  sql`array[${sql.join(
-    texts.map((text) => sql`${text}::text`),
-    sql`, `,
-  )}]`;

@@ -1,10 +1,12 @@
 import { and, asc, eq, gt, inArray, isNotNull, isNull, ne, or, sql } from 'drizzle-orm';
 import { runStartedEvent } from '../agent/run-audit.ts';
 import { MOST_DELEGATES, type RunFacts, type RunStore } from '../agent/run-store.ts';
+import type { Clock } from '../clock.ts';
 import type { RunId } from '../ids.ts';
 import { appendAuditEvents } from './audit-store.ts';
 import { CoalescedNotices } from './coalesced-notices.ts';
 import type { Connection, Database } from './database.ts';
+import { isAnyOf } from './is-any-of.ts';
 import { rowsOf } from './rows-of.ts';
 import { RunRecordStore } from './run-record-store.ts';
 import { runFromRow } from './run-rows.ts';
@@ -16,9 +18,15 @@ const OPEN = ['running', 'waiting'] as const;
 const BEGUN_WITHIN = sql`interval '30 seconds'`;
 
 /** Runs on PostgreSQL and on the embedded database; leases by the database's clock. */
-export function createRunStore(database: Database): RunStore {
+export function createRunStore({
+  database,
+  clock,
+}: {
+  readonly database: Database;
+  readonly clock: Clock;
+}): RunStore {
   const { connection } = database;
-  const notices = new CoalescedNotices(database.notifier);
+  const notices = new CoalescedNotices({ notifier: database.notifier, clock });
   // It is committed: a lost wake-up only delays whoever watches the run, until the next poll.
   const notifyChanged = (id: RunId) => database.notifier.notify('run', id).catch(() => {});
   return {
@@ -88,7 +96,7 @@ export function createRunStore(database: Database): RunStore {
       const rows = await connection
         .select({ id: runs.id, eventSeq: runs.eventSeq })
         .from(runs)
-        .where(inArray(runs.id, [...ids]));
+        .where(isAnyOf(runs.id, ids));
       return new Map(rows.map((row) => [row.id, row.eventSeq]));
     },
 
@@ -174,7 +182,7 @@ export function createRunStore(database: Database): RunStore {
         const taken = await transaction
           .update(runs)
           .set(takenBy(owner))
-          .where(inArray(runs.id, ids))
+          .where(isAnyOf(runs.id, ids))
           .returning({ run: runs.id, agent: runs.agent, fencingToken: runs.fencingToken });
         return taken;
       }),
@@ -200,6 +208,8 @@ export function createRunStore(database: Database): RunStore {
 
     async endLease(owner) {
       await connection.delete(runWorkers).where(eq(runWorkers.owner, owner));
+      // The last that a process does with its runs before it closes the database.
+      await notices.flush();
     },
 
     record: (lease) => new RunRecordStore(database, lease, notices),
@@ -265,6 +275,7 @@ const rowOf = (facts: RunFacts) => ({
   requesterName: facts.requester?.name ?? null,
   requesterNamedByAgent: facts.requesterNamedByAgent,
   evaluation: facts.evaluation,
+  hookChain: facts.hooks,
   apiKeyId: facts.apiKeyId,
   parentRun: facts.parent?.run ?? null,
   parentInvocation: facts.parent?.invocation ?? null,

@@ -9,6 +9,7 @@ import type { HttpApp } from './http-app.ts';
 import { acceptJson } from './json-body.ts';
 import { createOpenRequests } from './open-requests.ts';
 import { installOpenApi, openApiRoutes } from './openapi.ts';
+import { createOtherMethods } from './other-methods.ts';
 import { installRequestLog } from './request-log.ts';
 import { askRoute } from './routes/ask.ts';
 import { auditRoutes } from './routes/audit.ts';
@@ -39,12 +40,14 @@ const FAILED_SIGN_INS_PER_MINUTE = 10;
 export function createApp(options: AppOptions): HttpApp {
   const { config, logger, metrics } = options;
   const app = createServer({ logger, trustProxy: config.trustProxy });
+  const otherMethods = createOtherMethods(app);
   installRequestLog(app, metrics);
   installSecurityHeaders(app, { https: config.publicUrl?.startsWith('https:') ?? false });
   app.register(rateLimit, { global: false });
   installOpenApi(app);
   // Only inside a plugin are the decorators of those above there.
   app.register(async (routes) => registerRoutes(routes, options));
+  app.register(async (routes) => otherMethods(routes));
   return app;
 }
 

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { CountersignError } from '../errors.ts';
 import { singleHeader } from './single-header.ts';
 
-const WELL_FORMED = /^[\x21-\x7e]{1,200}$/;
+const WELL_FORMED = /^[\x21-\x7e]{1,255}$/;
 
 /** The `Idempotency-Key` header, or null where none was sent. Throws `invalid_request` for one that cannot be a key. */
 export function idempotencyKeyOf(request: FastifyRequest): string | null {
@@ -11,6 +11,6 @@ export function idempotencyKeyOf(request: FastifyRequest): string | null {
   if (header.kind === 'value' && WELL_FORMED.test(header.value)) return header.value;
   throw new CountersignError(
     'invalid_request',
-    'Send one Idempotency-Key of 1 to 200 visible ASCII characters, or none.',
+    'Send one Idempotency-Key of 1 to 255 visible ASCII characters, or none.',
   );
 }

@@ -24,6 +24,9 @@ export function acceptJson(app: HttpApp): void {
       if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
         throw new CountersignError('unsupported_media_type', 'The body must be `application/json` in UTF-8.');
       }
+      if (!/^(?:identity)?$/i.test(request.headers['content-encoding'] ?? '')) {
+        throw new CountersignError('unsupported_media_type', 'The body must not be compressed.');
+      }
       if (body.length === 0) return undefined;
       const parsed = parseJson(decodeUtf8(body), { maxDepth: MAX_BODY_DEPTH });
       if (parsed.kind === 'refused') throw new CountersignError(parsed.code, parsed.message);

@@ -5,6 +5,7 @@ export const HTTP_STATUS = {
   unauthenticated: 401,
   forbidden: 403,
   not_found: 404,
+  method_not_allowed: 405,
   invalid_json: 400,
   invalid_request: 400,
   body_too_large: 413,

@@ -24,7 +24,6 @@ export function createServer({
     requestTimeout: 30_000,
     // While it stops, what is already connected is still served: callbacks in flight commit.
     return503OnClosing: false,
-    exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 200 },
     clientErrorHandler: answerBrokenRequest,
     frameworkErrors: (error, _request, reply) =>

@@ -187,9 +187,15 @@ describe.each(['pglite', 'postgres'])('operation on %s', (database) => {
       .map((line) => JSON.parse(line) as AuditEvent);
     expect(lines.length).toBeGreaterThanOrEqual(listed.length);
     expect(lines.slice(0, listed.length)).toEqual(listed);
-    const csv = await world.gate.call<Problem>('GET', '/v1/audit/export?format=csv', { key: keys.auditor });
-    expect(csv.status).toBeGreaterThanOrEqual(400);
-    expect(csv.body.code).toEqual(expect.any(String));
+    const csv = await world.gate.call('GET', `/v1/audit/export?format=csv&confirmation=${one.id}`, {
+      key: keys.auditor,
+    });
+    expect([csv.status, csv.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/csv')]);
+    const records = csv.text.split('\r\n').slice(0, -1);
+    expect(records[0]).toMatch(/^seq,id,at,kind,/);
+    expect(records.slice(1).map((record) => Number(record.split(',')[0]))).toEqual(
+      lines.map(({ seq }) => seq),
+    );
     expect((await world.gate.events('limit=x', keys.auditor)).status).toBeGreaterThanOrEqual(400);
   });
 

@@ -222,6 +222,27 @@ describe('the record', () => {
     await expect(response.text()).rejects.toThrow();
   });
 
+  it('exports as CSV: a line of names, then one record an event, which no spreadsheet runs', async () => {
+    const name = '=HYPERLINK("http://127.0.0.1"),\n李伟';
+    neighbours.audit.export = async function* () {
+      yield { ...auditEvent(1), actor: { type: 'person', id: 'li.wei', name }, data: { reason: 'a "b", c' } };
+    };
+    const response = await get('/v1/audit/export?format=csv', as('audit'));
+    expect(response.headers).toMatchObject({
+      'content-type': 'text/csv; charset=utf-8',
+      'content-disposition': 'attachment; filename="countersign-audit.csv"',
+    });
+    expect(response.body.replace(/[0-9a-f-]{36}/, 'ID')).toBe(
+      [
+        'seq,id,at,kind,confirmation,run,actor.type,actor.id,actor.name,data,prevHash,hash,requestSeq,requestPrev,requestHash',
+        `1,ID,2026-11-30T10:00:00.000Z,vote.cast,,,person,li.wei,"'=HYPERLINK(""http://127.0.0.1""),\n李伟","{""reason"":""a \\""b\\"", c""}",a,b,1,c,d`,
+        '',
+      ].join('\r\n'),
+    );
+    neighbours.audit.export = async function* () {};
+    expect((await get('/v1/audit/export?format=csv', as('audit'))).body).toMatch(/^seq,[^\n]*\r\n$/);
+  });
+
   it('answers 503 where the export cannot even begin', async () => {
     neighbours.audit.export = () => {
       throw Object.assign(new Error('x'), { code: 'ECONNREFUSED' });

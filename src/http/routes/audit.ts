@@ -2,11 +2,12 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { AuditEvent } from '../../audit/audit-event.ts';
 import type { AuditReader } from '../../audit/audit-reader.ts';
-import { CountersignError } from '../../errors.ts';
 import { ACCESS } from '../access.ts';
+import { AUDIT_CSV_HEADER, auditCsvLine } from '../audit-csv.ts';
 import { auditEventJson } from '../audit-json.ts';
 import type { HttpApp } from '../http-app.ts';
 import {
+  type AuditEventJson,
   auditEventSchema,
   auditExportQuery,
   auditPageQuery,
@@ -15,7 +16,20 @@ import {
 import { problems } from '../schemas/problem-schema.ts';
 import { startStream } from '../started-stream.ts';
 
-const JSON_LINES = 'application/x-ndjson; charset=utf-8';
+interface ExportFormat {
+  readonly mediaType: string;
+  readonly head: string;
+  readonly line: (event: AuditEventJson) => string;
+}
+
+const FORMATS: Readonly<Record<z.infer<typeof auditExportQuery>['format'], ExportFormat>> = {
+  jsonl: {
+    mediaType: 'application/x-ndjson; charset=utf-8',
+    head: '',
+    line: (event) => `${JSON.stringify(event)}\n`,
+  },
+  csv: { mediaType: 'text/csv; charset=utf-8', head: AUDIT_CSV_HEADER, line: auditCsvLine },
+};
 
 /** `GET /v1/audit/events`, `/verify` and `/export`: the record. */
 export function auditRoutes(app: HttpApp, { audit }: { readonly audit: AuditReader }): void {
@@ -60,6 +74,7 @@ export function auditRoutes(app: HttpApp, { audit }: { readonly audit: AuditRead
   app.get(
     '/audit/export',
     {
+      exposeHeadRoute: false,
       config: { access: ACCESS.readAudit },
       schema: {
         summary: 'The whole selection as a stream, one event a line',
@@ -67,29 +82,35 @@ export function auditRoutes(app: HttpApp, { audit }: { readonly audit: AuditRead
         querystring: auditExportQuery,
         response: {
           200: {
-            description: 'One JSON object a line.',
-            content: { 'application/x-ndjson': { schema: z.string() } },
+            description:
+              'One JSON object a line, or one record of CSV under a line with the names of its columns.',
+            content: {
+              'application/x-ndjson': { schema: z.string() },
+              'text/csv': { schema: z.string() },
+            },
           },
           ...problems(),
         },
       },
     },
     async (request, reply) => {
-      const { format, ...filter } = request.query;
-      if (format === 'csv') {
-        throw new CountersignError(
-          'invalid_request',
-          'format: csv is not available in this version; use jsonl',
-        );
-      }
+      const { format: extension, ...filter } = request.query;
+      const format = FORMATS[extension];
       const started = await startStream(audit.export(filter));
-      reply.type(JSON_LINES).header('content-disposition', 'attachment; filename="countersign-audit.jsonl"');
+      reply
+        .type(format.mediaType)
+        .header('content-disposition', `attachment; filename="countersign-audit.${extension}"`);
       // A break in the middle destroys the connection: a cut export can never be taken for a whole one.
-      return reply.send((started.kind === 'empty' ? '' : Readable.from(lines(started.items))) as never);
+      const body = started.kind === 'empty' ? format.head : Readable.from(linesOf(started.items, format));
+      return reply.send(body as never);
     },
   );
 }
 
-async function* lines(events: AsyncIterable<AuditEvent>): AsyncGenerator<string, void, undefined> {
-  for await (const event of events) yield `${JSON.stringify(auditEventJson(event))}\n`;
+async function* linesOf(
+  events: AsyncIterable<AuditEvent>,
+  { head, line }: ExportFormat,
+): AsyncGenerator<string, void, undefined> {
+  if (head !== '') yield head;
+  for await (const event of events) yield line(auditEventJson(event));
 }

@@ -27,6 +27,7 @@ export function runEventsRoute(
   app.get(
     '/runs/:id/events',
     {
+      exposeHeadRoute: false,
       config: { access: ACCESS.readRun },
       schema: {
         summary: 'Server-sent events of a run; ends after `run.finished`',
