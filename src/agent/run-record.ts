@@ -48,7 +48,8 @@ export interface RunRecord extends InvocationLog {
   /** How many faults workers met on this run so far. */
   faults(): Promise<number>;
   /**
-   * Lets go of a run that only waits for these, until the first of them ends. False where one has ended already, or
+   * Lets go of a run that only waits for these, until the first of them ends. It has overcome the faults it met so far: a
+   * run of many weeks is not given up for the few of all of them together. False where one has ended already, or
    * the run is to be stopped: it stays this worker's.
    */
   park(waits: readonly RunWait[]): Promise<boolean>;

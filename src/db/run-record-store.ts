@@ -306,7 +306,6 @@ export class RunRecordStore implements RunRecord {
       .set({
         parkedAt: sql`clock_timestamp()`,
         leaseOwner: null,
-        // It has got on since: a run of many weeks is not given up for the few faults of all of them together.
         faults: 0,
         // Nothing that this worker still has in hand can be written any more.
         fencingToken: sql`${runs.fencingToken} + 1`,

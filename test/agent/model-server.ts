@@ -36,7 +36,8 @@ export interface ModelRequest {
 
 /**
  * A model behind the real wire format. Each model name has a script of its own, one turn a request. As strict as the
- * strict providers: every tool call of a turn has exactly one result, right behind it, and none has another.
+ * strict providers: every tool call of a turn has exactly one result, right behind it, and none has another; and the
+ * arguments of each are a JSON object.
  */
 export class ModelServer {
   readonly requests: ModelRequest[] = [];
@@ -151,6 +152,15 @@ const completionOf = (turn: { text: string } | { calls: readonly WireCall[] }) =
   ],
 });
 
+function isObjectText(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
 function faultOfHistory(messages: readonly WireMessage[]): string | null {
   let expected: string[] = [];
   for (const message of messages) {
@@ -162,6 +172,9 @@ function faultOfHistory(messages: readonly WireMessage[]): string | null {
     }
     if (expected.length > 0) return `no result for ${expected.join(', ')}`;
     expected = (message.tool_calls ?? []).map(({ id }) => id);
+    for (const call of message.tool_calls ?? []) {
+      if (!isObjectText(call.function.arguments)) return 'arguments that are no JSON object';
+    }
     if (new Set(expected).size !== expected.length) return 'repeated ids in one turn';
   }
   return expected.length > 0 ? `no result for ${expected.join(', ')}` : null;
