@@ -11,7 +11,7 @@ import { createRunStore } from '../src/db/run-store.ts';
 import { HookRegistry } from '../src/hook/hook-registry.ts';
 import { type BenchRow, quantile } from './bench-row.ts';
 import { IdleGate } from './hook-dispatch.ts';
-import { newFacts, PAYING_TOOL, portsWithoutPeople, SilentRecord } from './in-memory-run.ts';
+import { ALWAYS_THERE, newFacts, PAYING_TOOL, portsWithoutPeople, SilentRecord } from './in-memory-run.ts';
 
 const CALLS = 10;
 /** Each tool call, each turn of the model that asks for one, and the turn that ends the run. */
@@ -24,7 +24,7 @@ const ROUNDS = 40;
  */
 export async function benchDurableRun(databaseUrl: string): Promise<BenchRow[]> {
   const database = await connectPostgres({ url: databaseUrl });
-  const store = createRunStore(database);
+  const store = createRunStore({ database, clock: systemClock });
   const durable: number[] = [];
   const inMemory: number[] = [];
   for (let round = -5; round < ROUNDS; round += 1) {
@@ -69,7 +69,8 @@ async function stepMs(facts: RunFacts, record: RunRecord): Promise<number> {
     requesterNamedByAgent: false,
     session: facts.session,
     evaluation: false,
-    tools: new Map([[PAYING_TOOL.name, PAYING_TOOL]]),
+    tools: () => new Map([[PAYING_TOOL.name, PAYING_TOOL]]),
+    reach: ALWAYS_THERE,
     hooks: new HookRegistry({ hooks: [], gate: new IdleGate() }),
     log: record,
     waits,
@@ -105,9 +106,9 @@ async function stepMs(facts: RunFacts, record: RunRecord): Promise<number> {
 const callingModel = (): Model => ({
   async complete({ messages }) {
     const turn = messages.filter(({ role }) => role === 'assistant').length;
-    if (turn === CALLS) return { kind: 'answered', text: 'Done.', toolCalls: [], tokens: 0 };
+    if (turn === CALLS) return { kind: 'answered', text: 'Done.', toolCalls: [], tokens: 0, cut: null };
     const args = { payee: `Acme Steel ${turn}`, amount: '68000.00', currency: 'CNY', memo: 'PO-2291' };
     const call = { id: `call_${turn}`, name: PAYING_TOOL.name, arguments: JSON.stringify(args) };
-    return { kind: 'answered', text: null, toolCalls: [call], tokens: 0 };
+    return { kind: 'answered', text: null, toolCalls: [call], tokens: 0, cut: null };
   },
 });

@@ -2,7 +2,9 @@ import type { InvokePorts } from '../src/agent/invoke-ports.ts';
 import type { RunRecord } from '../src/agent/run-record.ts';
 import type { RunFacts } from '../src/agent/run-store.ts';
 import type { Tool } from '../src/agent/tool.ts';
+import type { ToolReach } from '../src/agent/tool-reach.ts';
 import { systemClock } from '../src/clock.ts';
+import { MASK_BY_SHAPE } from '../src/confirmation/argument-mask.ts';
 import { agentId, newRunId, type RunId } from '../src/ids.ts';
 
 /** A record that keeps nothing: what is left is the work itself. */
@@ -19,6 +21,7 @@ export class SilentRecord implements RunRecord {
     return { facts: this.#facts, messages: [], invocations: [], cancelRequested: false, holding: false };
   }
   async appendMessages() {}
+  async takenUpUnder() {}
   async planned() {}
   async workedMs() {
     return 0;
@@ -57,6 +60,12 @@ export class SilentRecord implements RunRecord {
   }
 }
 
+export const ALWAYS_THERE: ToolReach = {
+  isUnlisted: () => false,
+  isReachable: () => true,
+  reached: async () => {},
+};
+
 /** For calls about which nobody has to be asked. */
 export function portsWithoutPeople(): InvokePorts {
   const unreachable = () => Promise.reject(new Error('the idle gate asks nobody'));
@@ -69,6 +78,7 @@ export function portsWithoutPeople(): InvokePorts {
       cancel: unreachable,
     },
     audit: { record: async () => {} },
+    mask: MASK_BY_SHAPE,
     clock: systemClock,
     logger: { info() {}, warn() {}, error() {} },
   };
@@ -105,6 +115,7 @@ export const newFacts = (): RunFacts => {
     requester: null,
     requesterNamedByAgent: false,
     evaluation: false,
+    hooks: null,
     apiKeyId: null,
     parent: null,
     depth: 0,

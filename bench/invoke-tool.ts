@@ -6,7 +6,7 @@ import { HookRegistry } from '../src/hook/hook-registry.ts';
 import { newInvocationId, personId } from '../src/ids.ts';
 import { type BenchRow, quantile } from './bench-row.ts';
 import { hookableOf, IdleGate, IdleHook, microsecondsACall } from './hook-dispatch.ts';
-import { newFacts, PAYING_TOOL, portsWithoutPeople, SilentRecord } from './in-memory-run.ts';
+import { ALWAYS_THERE, newFacts, PAYING_TOOL, portsWithoutPeople, SilentRecord } from './in-memory-run.ts';
 
 const ROUNDS = 7;
 
@@ -65,7 +65,8 @@ function invocationWith(declared: number): () => Promise<unknown> {
     requesterNamedByAgent: false,
     session: facts.session,
     evaluation: false,
-    tools: new Map([[PAYING_TOOL.name, PAYING_TOOL]]),
+    tools: () => new Map([[PAYING_TOOL.name, PAYING_TOOL]]),
+    reach: ALWAYS_THERE,
     hooks: new HookRegistry({ hooks, gate: new IdleGate() }),
     log: new SilentRecord(facts),
     waits: new RunWaits({

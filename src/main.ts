@@ -3,61 +3,36 @@ import { CHANNEL_KINDS } from '../channels/index.ts';
 import { createConfirmationGate as createGateHook } from '../hooks/confirmation-gate.ts';
 import { HOOK_KINDS } from '../hooks/index.ts';
 import { type AgentEngine, createAgentEngine } from './agent/create-agent-engine.ts';
-import { McpConnector } from './agent/mcp-connector.ts';
 import { ToolCatalog } from './agent/tool-catalog.ts';
 import type { Channel } from './channel/channel.ts';
-import { ChatPaces } from './channel/chat-pace.ts';
-import { DeliveryWorker } from './channel/delivery-worker.ts';
-import { ReminderWorker } from './channel/reminder-worker.ts';
-import { type Clock, sleep, systemClock } from './clock.ts';
+import { type Clock, systemClock } from './clock.ts';
 import type { Config, ConnectorConfig } from './config/config.ts';
 import { createArgumentMask } from './confirmation/argument-mask.ts';
-import type { Reach } from './confirmation/card-places.ts';
-import type { ConfirmationService } from './confirmation/confirmation-service.ts';
-import { createCardSource } from './confirmation/create-card-source.ts';
-import { createConfirmationService } from './confirmation/create-confirmation-service.ts';
-import { type Freezes, freezeOf } from './confirmation/freeze.ts';
-import { FreezeCards } from './confirmation/freeze-cards.ts';
-import type { ConfirmationGate } from './confirmation/gate.ts';
 import { createTapHandler } from './confirmation/handle-tap.ts';
-import type { ConfirmationLedger } from './confirmation/ledger.ts';
-import { createPolicyEvaluator } from './confirmation/policy-evaluator.ts';
-import type { RefusalRecorder } from './confirmation/refused-attempt.ts';
-import { reminderText } from './confirmation/reminder-text.ts';
-import { createConfirmationGate } from './confirmation/request-confirmation.ts';
 import { createRoster, type Roster } from './confirmation/roster.ts';
-import { Sweeper } from './confirmation/sweeper.ts';
-import { endUnreached } from './confirmation/undeliverable.ts';
-import { ConfirmationWaiter } from './confirmation/waiter.ts';
 import { createAuditReader } from './db/audit-reader.ts';
-import { AuditSequencer } from './db/audit-sequencer.ts';
 import { createAuditRecorder } from './db/audit-store.ts';
-import { createConfirmationLedger } from './db/confirmation-ledger.ts';
 import { ConnectorLogStore } from './db/connector-log-store.ts';
-import type { Database } from './db/database.ts';
-import { createDeliveryOutbox } from './db/delivery-outbox-store.ts';
-import { createTapDeliveries, deliveriesOf } from './db/delivery-store.ts';
-import { createFreezeCardStore } from './db/freeze-card-store.ts';
+import { createTapDeliveries } from './db/delivery-store.ts';
 import { FreezeStore } from './db/freeze-store.ts';
-import { createMcpListingStore } from './db/mcp-listing-store.ts';
 import { RateLimitStore } from './db/rate-limit-store.ts';
 import { ReadOnlyStore } from './db/read-only-store.ts';
-import { createRefusalStore } from './db/refusal-store.ts';
-import { createReminderOutbox } from './db/reminder-store.ts';
 import { createRerunStore } from './db/rerun-store.ts';
 import { createRunSignals } from './db/run-signals.ts';
 import { createRunStore } from './db/run-store.ts';
-import { serviceSecret } from './db/service-secret.ts';
 import { createSessionStore } from './db/session-store.ts';
 import { createApp } from './http/app.ts';
 import type { HttpApp } from './http/http-app.ts';
 import { createOperationsApp } from './http/operations-app.ts';
 import type { ChannelId } from './ids.ts';
+import { connectServers } from './service/connect-servers.ts';
+import type { Foundation } from './service/foundation.ts';
 import { createInboundHandler } from './service/inbound-handler.ts';
-import { createMetrics, type ServiceMetrics } from './service/metrics.ts';
+import { createMetrics } from './service/metrics.ts';
 import { prepareDatabase } from './service/prepare-database.ts';
-import { createReach } from './service/reach.ts';
 import { createReadiness } from './service/readiness.ts';
+import { type Core, startCore } from './service/start-core.ts';
+import { startDeliveries } from './service/start-deliveries.ts';
 
 export { CHANNEL_KINDS, HOOK_KINDS };
 
@@ -90,7 +65,8 @@ export async function startService(input: {
     }
   };
   try {
-    const service = await assemble({ config, logger, clock, metrics, database, started });
+    const mask = createArgumentMask(config.masked);
+    const service = await assemble({ config, logger, clock, metrics, database, mask, started });
     return { url: service.url, stop: stopAll };
   } catch (error) {
     await stopAll();
@@ -119,18 +95,8 @@ function connectorSecrets(connector: ConnectorConfig): readonly string[] {
   return Object.values(server.transport === 'http' ? server.headers : server.env);
 }
 
-interface Foundation {
-  readonly config: Config;
-  readonly logger: Logger;
-  readonly clock: Clock;
-  readonly metrics: ServiceMetrics;
-  readonly database: Database;
-  /** What runs, in the order it was started; stopped in the reverse order. */
-  readonly started: { stop(): Promise<void> | void }[];
-}
-
 async function assemble(foundation: Foundation): Promise<{ readonly url: string }> {
-  const { config, logger, clock, metrics, database, started } = foundation;
+  const { config, logger, clock, metrics, database, mask, started } = foundation;
   const channels = createChannels(foundation);
   const roster = createRoster(config.people);
   const servers = await connectServers(foundation);
@@ -138,7 +104,7 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
   const auditRecorder = createAuditRecorder(database);
   const readOnly = new ReadOnlyStore(database);
   const freezes = new FreezeStore(database);
-  const core = await createCore(foundation, { channels, roster, catalog, freezes });
+  const core = await startCore(foundation, { channels, roster, catalog, freezes });
   const engine = createAgents(foundation, { ...core, roster, catalog, readOnly });
   if (engine.faults.length > 0) throw new Error(`Agents cannot be set up: ${engine.faults.join('; ')}`);
 
@@ -150,7 +116,7 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
     clock,
     logger,
     timeZone: config.timeZone,
-    mask: createArgumentMask(config.masked),
+    mask,
   });
   const server = createApp({
     config,
@@ -191,33 +157,13 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
   startDeliveries(foundation, { ...core, freezes, channels, publicUrl: config.publicUrl ?? url });
   await engine.start();
   started.push(engine);
+  metrics.observe(
+    'countersign_votes_under_way',
+    'Votes of people that this process has not answered yet',
+    core.confirmations.votesUnderWay,
+  );
   metrics.observe('countersign_active_runs', 'Runs that this process works on', engine.activeRuns);
   return { url };
-}
-
-/** How long the start waits for servers that list their tools: runs that are taken up again shall find them. */
-const FIRST_LISTING_WITHIN_MS = 5_000;
-
-/** Servers of tools, connected in the background: one that is down, or slow, keeps nothing else from starting. */
-async function connectServers({
-  config,
-  clock,
-  logger,
-  database,
-  started,
-}: Foundation): Promise<readonly McpConnector[]> {
-  const listings = createMcpListingStore(database);
-  const servers = config.connectors.flatMap((connector) =>
-    connector.kind === 'mcp' ? [new McpConnector(connector, { config, clock, logger, listings })] : [],
-  );
-  for (const server of servers) {
-    await server.start();
-    started.push(server);
-  }
-  if (servers.length === 0) return servers;
-  const listed = Promise.all(servers.map(({ firstAttempt }) => firstAttempt));
-  await Promise.race([listed, sleep(clock, FIRST_LISTING_WITHIN_MS)]);
-  return servers;
 }
 
 function createChannels({ config, clock, logger }: Foundation): ReadonlyMap<ChannelId, Channel> {
@@ -237,91 +183,19 @@ function createChannels({ config, clock, logger }: Foundation): ReadonlyMap<Chan
   );
 }
 
-interface Core {
-  readonly ledger: ConfirmationLedger;
-  readonly reach: Reach;
-  readonly confirmations: ConfirmationService;
-  readonly refusals: RefusalRecorder;
-  readonly gate: ConfirmationGate;
-}
-
-async function createCore(
-  { config, logger, clock, metrics, database, started }: Foundation,
-  parts: {
-    readonly channels: ReadonlyMap<ChannelId, Channel>;
-    readonly roster: Roster;
-    readonly catalog: ToolCatalog;
-    readonly freezes: Freezes;
-  },
-): Promise<Core> {
-  const survive = (part: Parameters<ServiceMetrics['survived']>[0]) => (error: unknown) => {
-    metrics.survived(part);
-    logger.warn({ err: error, part }, 'a fault that the next round makes up for');
-  };
-  const ledger = createConfirmationLedger({ database, onNotifyFailed: survive('notify') });
-  const waiter = new ConfirmationWaiter({
-    ledger,
-    signals: database.notifier,
-    clock,
-    onPollFailed: survive('waiter'),
-  });
-  const reach = createReach(config, parts.channels);
-  const sweeper = new Sweeper({ ledger, reach, clock, onFailed: survive('sweeper') });
-  const sequencer = new AuditSequencer({ database, clock, onError: survive('sequencer') });
-  const freezeCards = new FreezeCards({
-    port: createFreezeCardStore(database),
-    clock,
-    onFailed: survive('sweeper'),
-  });
-  for (const part of [sequencer, waiter, sweeper, freezeCards]) {
-    part.start();
-    started.push(part);
-  }
-  metrics.observe('countersign_waits', 'Requests that this process waits for', () => waiter.size);
-  const { roster, catalog: toolFacts } = parts;
-  const asking = {
-    configRevision: config.revision,
-    ledger,
-    people: roster,
-    policies: createPolicyEvaluator(config),
-    toolFacts,
-    reach,
-    verificationKey: await serviceSecret(database, 'verification-code'),
-  };
-  const owners = new Map<string, Config['agents'][number]['owner']>(
-    config.agents.map((agent) => [agent.id, agent.owner]),
-  );
-  const refusals = createRefusalStore(database);
-  return {
-    ledger,
-    reach,
-    refusals,
-    confirmations: createConfirmationService({
-      ...asking,
-      waiter,
-      clock,
-      refusals,
-      freezes: parts.freezes,
-      deliveriesOf: (ids) => deliveriesOf(database.connection, ids),
-    }),
-    gate: createConfirmationGate({
-      ...asking,
-      organization: config.organization,
-      mask: createArgumentMask(config.masked),
-      ownerOf: (agent) => owners.get(agent) ?? null,
-    }),
-  };
-}
-
 function createAgents(
   { config, logger, clock, database }: Foundation,
-  parts: Core & { readonly roster: Roster; readonly catalog: ToolCatalog; readonly readOnly: ReadOnlyStore },
+  parts: Pick<Core, 'confirmations' | 'gate'> & {
+    readonly roster: Roster;
+    readonly catalog: ToolCatalog;
+    readonly readOnly: ReadOnlyStore;
+  },
 ): AgentEngine {
   const { roster, catalog, readOnly, confirmations, gate } = parts;
   return createAgentEngine({
     config,
     catalog,
-    store: createRunStore(database),
+    store: createRunStore({ database, clock }),
     reruns: createRerunStore(database),
     sessions: createSessionStore(database),
     signals: createRunSignals(database),
@@ -343,50 +217,6 @@ function createAgents(
       connectorLog: new ConnectorLogStore(database),
     },
   });
-}
-
-function startDeliveries(
-  { config, logger, clock, metrics, database, started }: Foundation,
-  parts: Core & {
-    readonly freezes: Freezes;
-    readonly channels: ReadonlyMap<ChannelId, Channel>;
-    readonly publicUrl: string;
-  },
-): void {
-  const { ledger, reach, confirmations, freezes, channels, publicUrl } = parts;
-  const paces = new ChatPaces(clock);
-  const mask = createArgumentMask(config.masked);
-  const worker = new DeliveryWorker({
-    outbox: createDeliveryOutbox(database),
-    cards: createCardSource({ confirmations, freezes, timeZone: config.timeZone, publicUrl, mask }),
-    channels: [...channels.values()],
-    paces,
-    wakeUps: {
-      onDelivery: (run) => database.notifier.subscribe('confirmation', run),
-      onReconnect: (run) => database.notifier.onReconnect(run),
-    },
-    endUnreached: (found) => endUnreached(found, { ledger, reach }),
-    metrics: metrics.deliveries,
-    clock,
-    logger,
-  });
-  const reminders = new ReminderWorker({
-    outbox: createReminderOutbox(database),
-    channels: [...channels.values()],
-    paces,
-    async textOf({ confirmationId, kind, locale }) {
-      const request = await confirmations.get(confirmationId);
-      if (request === null) return null;
-      const freeze = freezeOf(request, await freezes.active());
-      return reminderText({ request, freeze, kind, locale, timeZone: config.timeZone, publicUrl, mask });
-    },
-    clock,
-    logger,
-  });
-  for (const part of [worker, reminders]) {
-    part.start();
-    started.push(part);
-  }
 }
 
 async function listen(app: HttpApp, address: Config['listen']): Promise<string> {

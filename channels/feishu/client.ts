@@ -6,10 +6,10 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { callDeadline } from '../../src/channel/call-deadline.ts';
 import { neverConnected } from '../../src/channel/never-connected.ts';
-import { rateLimitWaitMs } from '../../src/channel/rate-limit-wait.ts';
 import type { Clock } from '../../src/clock.ts';
 import type { FeishuSettings } from './config.ts';
 import { API_TIMEOUT_MS, MAX_API_ANSWER_BYTES } from './limits.ts';
+import { rateLimitReset } from './rate-limit-reset.ts';
 import { TenantToken, type TokenRequest } from './tenant-token.ts';
 
 export interface FeishuClient {
@@ -83,9 +83,12 @@ export function createFeishuClient(input: {
       const result = classifyAnswer(response);
       credentialFault = result.kind === 'refused' ? result.error : null;
       if (result.kind === 'done') return { kind: 'answered', body: response.data };
-      return { kind: 'failed', permanent: result.kind === 'refused', error: `no token: ${result.error}` };
+      return noToken(result.error, {
+        permanent: result.kind === 'refused',
+        retryAfterMs: result.kind === 'retry' ? result.retryAfterMs : null,
+      });
     } catch (error) {
-      return { kind: 'failed', permanent: false, error: `no token: ${describeFailure(error)}` };
+      return noToken(describeFailure(error), { permanent: false, retryAfterMs: null });
     } finally {
       deadline.clear();
     }
@@ -129,7 +132,7 @@ export function createFeishuClient(input: {
         if (current.kind === 'failed')
           return current.permanent
             ? { kind: 'refused', error: current.error }
-            : { kind: 'retry', error: current.error, retryAfterMs: null };
+            : { kind: 'retry', error: current.error, retryAfterMs: current.retryAfterMs };
         const result = await callWith(current.token, request);
         if (result !== 'token-refused') return result;
         token.drop(current.token);
@@ -145,6 +148,11 @@ export function createFeishuClient(input: {
     close: () => closing.abort(new Error('the channel stops')),
   };
 }
+
+const noToken = (
+  error: string,
+  more: { readonly permanent: boolean; readonly retryAfterMs: number | null },
+) => ({ kind: 'failed', error: `no token: ${error}`, ...more }) as const;
 
 function createHttp(): lark.HttpInstance {
   const http = axios.create({
@@ -210,12 +218,6 @@ function classifyAnswer(response: AxiosResponse): ApiResult {
   return refusesForGood(answer.code)
     ? { kind: 'refused', error }
     : { kind: 'retry', error, retryAfterMs: null };
-}
-
-/** `x-ogw-ratelimit-reset`: seconds until the limit is lifted. */
-function rateLimitReset(response: AxiosResponse): number {
-  const header: unknown = response.headers['x-ogw-ratelimit-reset'] ?? response.headers['retry-after'];
-  return rateLimitWaitMs(typeof header === 'string' && /^\d{1,6}$/.test(header) ? Number(header) : undefined);
 }
 
 /** An axios error holds the request, app secret included: only its code is told. */

@@ -1,12 +1,14 @@
-import axios from 'axios';
+import axios, { type AxiosResponse } from 'axios';
 import { z } from 'zod';
 import type { FeishuSettings } from './config.ts';
 import { API_TIMEOUT_MS, MAX_API_ANSWER_BYTES } from './limits.ts';
+import { rateLimitReset } from './rate-limit-reset.ts';
 
 /** Where to connect, as the SDK wants to hear it; `error` is for operators and holds no secret. */
 export type EndpointAnswer =
   | { readonly kind: 'address'; readonly url: string; readonly clientConfig: ClientConfig }
-  | { readonly kind: 'refused'; readonly error: string };
+  /** `retryAfterMs`: how long the platform wants to be left alone; null where it did not say. */
+  | { readonly kind: 'refused'; readonly error: string; readonly retryAfterMs: number | null };
 
 /** In seconds, as on the wire. */
 interface ClientConfig {
@@ -40,7 +42,7 @@ export async function askForEndpoint(
         validateStatus: () => true,
       },
     );
-    return read(response.data, response.status, domain);
+    return read(response, domain);
   } catch (error) {
     // The error holds the request, and with it the app's secret.
     const code = axios.isAxiosError(error) ? (error.code ?? 'no code') : 'no answer';
@@ -48,11 +50,13 @@ export async function askForEndpoint(
   }
 }
 
-function read(body: unknown, status: number, domain: string): EndpointAnswer {
-  const answer = endpointAnswer.safeParse(body).data;
-  if (answer === undefined) return refused(`the endpoint answered HTTP ${status} without a result`);
+function read(response: AxiosResponse<unknown>, domain: string): EndpointAnswer {
+  const { status } = response;
+  const answer = endpointAnswer.safeParse(response.data).data;
+  const limited = status === 429 || answer?.code === RATE_LIMITED ? rateLimitReset(response) : null;
+  if (answer === undefined) return refused(`the endpoint answered HTTP ${status} without a result`, limited);
   if (answer.code !== 0)
-    return refused(`the endpoint answered ${answer.code}: ${printable(answer.msg ?? '')}`);
+    return refused(`the endpoint answered ${answer.code}: ${printable(answer.msg ?? '')}`, limited);
   const data = address.safeParse(answer.data).data;
   // The ticket must not travel in the clear, unless everything does (a server on loopback).
   if (data === undefined || !(data.URL.startsWith('wss:') || domain.startsWith('http:')))
@@ -60,7 +64,14 @@ function read(body: unknown, status: number, domain: string): EndpointAnswer {
   return { kind: 'address', url: data.URL, clientConfig: clientConfig.parse(data.ClientConfig ?? {}) };
 }
 
-const refused = (error: string): EndpointAnswer => ({ kind: 'refused', error });
+const refused = (error: string, retryAfterMs: number | null = null): EndpointAnswer => ({
+  kind: 'refused',
+  error,
+  retryAfterMs,
+});
+
+/** Of the gateway, which may say it with any status. */
+const RATE_LIMITED = 99991400;
 
 const endpointAnswer = z.object({ code: z.int(), msg: z.string().nullish(), data: z.unknown().optional() });
 

@@ -144,8 +144,9 @@ function createFeishuChannel(input: ChannelInput<FeishuSettings>): Channel {
         return { kind: 'uncertain', error: 'Feishu took the card and named no message' };
       // A message that an earlier attempt made still shows what that attempt drew.
       const outcome = attempt > 1 ? await changeCard({ messageId, rendered, signal }) : null;
+      // Earlier attempts stay on record as possibly arrived, so a `retry` comes back here and not to a first send.
       return outcome?.kind === 'retry' || outcome?.kind === 'uncertain'
-        ? { kind: 'uncertain', error: outcome.error }
+        ? outcome
         : { kind: 'sent', messageId, ...(direct && chatIn(result.data)) };
     },
 

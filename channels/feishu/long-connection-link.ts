@@ -40,7 +40,10 @@ class SdkLink implements Link {
   readonly #underWay = new Set<Promise<unknown>>();
   #settleOpened: (opened: OpenedLink) => void = () => {};
   #settleOver: (end: LinkEnd) => void = () => {};
-  #refusal = 'Feishu refused the connection';
+  #refusal: { readonly reason: string; readonly retryAfterMs: number | null } = {
+    reason: 'Feishu refused the connection',
+    retryAfterMs: null,
+  };
   #cancelLook: () => void = () => {};
   #closing: Promise<void> | null = null;
 
@@ -66,7 +69,7 @@ class SdkLink implements Link {
         this.#settleOpened({ kind: 'open', link: this });
         this.#look();
       },
-      onError: () => this.#fail(this.#refusal),
+      onError: () => this.#fail(this.#refusal.reason, this.#refusal.retryAfterMs),
     });
     keepIntervals(this.#client);
     const giveUp = () => this.#fail('Feishu takes too long to connect');
@@ -101,7 +104,7 @@ class SdkLink implements Link {
     const request = async () => {
       const answer = await askForEndpoint(settings, signal);
       if (answer.kind === 'refused') {
-        this.#refusal = answer.error;
+        this.#refusal = { reason: answer.error, retryAfterMs: answer.retryAfterMs };
         throw new Error('there is no address');
       }
       return { code: 0, msg: 'ok', data: { URL: answer.url, ClientConfig: answer.clientConfig } };
@@ -128,8 +131,8 @@ class SdkLink implements Link {
     return this.#client.getConnectionStatus().state === 'connected';
   }
 
-  #fail(reason: string): void {
-    this.#settleOpened({ kind: 'failed', reason, retryAfterMs: null });
+  #fail(reason: string, retryAfterMs: number | null = null): void {
+    this.#settleOpened({ kind: 'failed', reason, retryAfterMs });
     this.#settleOver({ reason, stillCarries: false });
     this.#cancelLook();
     this.#client.close({ force: true });

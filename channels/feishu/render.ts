@@ -103,7 +103,7 @@ function draw(card: CardInLanguage, token: string, detail: Detail): JsonObject {
     // Whether it ran.
     ...factElements(card.outcome.slice(0, 1), detail, text, { text_size: 'heading-4' }),
     ...factElements(card.outcome.slice(1), detail, text),
-    ...card.warnings.slice(0, 5).map((warning) => line(text.cut(warning, 300), { text_color: 'red' })),
+    ...card.warnings.map((warning) => line(text.cut(warning, 300), { text_color: 'red' })),
     ...(card.outcome.length + card.warnings.length > 0 ? [divider()] : []),
     ...decisiveElements(card, detail, text),
     ...argumentElements(card, detail, text),

@@ -1,19 +1,22 @@
 import { z } from 'zod';
 import type { Clock } from '../../src/clock.ts';
 
-/** What asking for a token gave: `permanent` where the platform refuses these credentials. */
-export type TokenResult =
-  | { readonly kind: 'token'; readonly token: string }
-  | { readonly kind: 'failed'; readonly permanent: boolean; readonly error: string };
+export type TokenResult = { readonly kind: 'token'; readonly token: string } | NoToken;
+
+interface NoToken {
+  readonly kind: 'failed';
+  /** The platform refuses these credentials. */
+  readonly permanent: boolean;
+  readonly error: string;
+  /** How long the platform wants to be left alone; null where it did not say. */
+  readonly retryAfterMs: number | null;
+}
 
 /**
  * Asks the platform for a new token. Never throws.
  * `POST /open-apis/auth/v3/tenant_access_token/internal` (open.feishu.cn).
  */
-export type TokenRequest = () => Promise<
-  | { readonly kind: 'answered'; readonly body: unknown }
-  | { readonly kind: 'failed'; readonly permanent: boolean; readonly error: string }
->;
+export type TokenRequest = () => Promise<{ readonly kind: 'answered'; readonly body: unknown } | NoToken>;
 
 /** Refreshed this long before it expires, or at half its life where that is shorter. */
 const REFRESH_AHEAD_MS = 5 * 60_000;
@@ -68,7 +71,12 @@ export class TenantToken {
     if (outcome.kind === 'failed') return outcome;
     const answer = tokenAnswer.safeParse(outcome.body);
     if (!answer.success)
-      return { kind: 'failed', permanent: false, error: 'the token endpoint answered without a token' };
+      return {
+        kind: 'failed',
+        permanent: false,
+        error: 'the token endpoint answered without a token',
+        retryAfterMs: null,
+      };
     const { tenant_access_token: token, expire } = answer.data;
     const lifeMs = Math.max(0, expire * 1000);
     const aheadMs = Math.min(REFRESH_AHEAD_MS, lifeMs / 2);

@@ -252,7 +252,7 @@ class SlackChannel implements Channel {
         },
         signal: delivery.signal,
       });
-      if (result.kind !== 'ok') return lookUpFailed(result);
+      if (result.kind !== 'ok') return notKnown(result);
       const history = historyPage.safeParse(result.data).data;
       if (history === undefined) break;
       for (const message of history.messages) {
@@ -277,7 +277,7 @@ class SlackChannel implements Channel {
     const result = await this.#call('chat.update', delivery, { channel: chat, ts });
     if (result.kind === 'ok') return { kind: 'sent', messageId: ts, ...(delivery.direct && { chat }) };
     if (result.kind === 'refused' && NOT_OURS.has(result.code)) return null;
-    return { kind: 'uncertain', error: result.error };
+    return notKnown(result);
   }
 }
 
@@ -299,8 +299,8 @@ const historyPage = z.object({
 
 const NOT_OURS: ReadonlySet<string> = new Set(['cant_update_message', 'message_not_found']);
 
-/** Nothing was sent by this attempt, and nothing is known of the earlier ones. */
-const lookUpFailed = (result: Exclude<SlackResult, { kind: 'ok' }>): SendOutcome =>
+/** Nothing was sent by this attempt, and nothing is known of the earlier ones: they stay on record as possibly arrived. */
+const notKnown = (result: Exclude<SlackResult, { kind: 'ok' }>): SendOutcome =>
   result.kind === 'not-done' ? toSendOutcome(result) : { kind: 'uncertain', error: result.error };
 
 /** Slack's `oldest`: when the delivery was created, as its UUIDv7 says, less a margin. */

@@ -11,12 +11,14 @@ import type { Model } from './model.ts';
 import { createOpenAiModel } from './openai-model.ts';
 import type { Tool } from './tool.ts';
 import type { ToolCatalog } from './tool-catalog.ts';
+import type { ToolReach } from './tool-reach.ts';
 
 /** An agent of the configuration, ready to work: built once, shared by its runs. */
 export interface AgentSetup {
   readonly config: AgentConfig;
   /** Its tools of this moment: some are listed late, and change. */
   tools(): readonly Tool[];
+  readonly reach: ToolReach;
   readonly hooks: HookRegistry;
   /** Null for an agent that lives outside and only asks. */
   readonly model: Model | null;
@@ -55,6 +57,7 @@ export class AgentDirectory {
         setups.set(agent.id, {
           config: agent,
           tools: () => catalog.forAgent(agent.tools),
+          reach: catalog.reachFor(agent.tools),
           hooks: registryFor(agent, sources),
           model: agent.model === null ? null : (models.get(agent.model) ?? null),
         });

@@ -38,6 +38,9 @@ export function createCallAuthorizer(ports: AuthorizerPorts): CallAuthorizer {
   return {
     async authorize(call) {
       const tool = ports.catalog.find(call.tool);
+      if (tool === null && ports.catalog.isUnlisted(call.tool)) {
+        throw new CountersignError('unavailable', `The server of the tool "${call.tool}" is not there yet.`);
+      }
       if (tool === null && !ports.catalog.isExternal(call.tool)) {
         throw new CountersignError('unknown_tool', `There is no tool named "${call.tool}".`);
       }

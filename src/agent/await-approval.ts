@@ -2,15 +2,18 @@ import { sleep } from '../clock.ts';
 import type { ClosedConfirmationRequest, ConfirmationRequest } from '../confirmation/confirmation-request.ts';
 import type { ConfirmationId } from '../ids.ts';
 import type { CallScope, OpenCall } from './call-scope.ts';
+import { type ClaimAttempt, newAttempt } from './claim-attempt.ts';
 import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
 import { BLOCK_MESSAGES, type BlockedCall } from './observation.ts';
 import { RunStop, throwIfSuspended } from './run-stop.ts';
 import { NOT_SENT, sendWindowMs } from './send-window.ts';
+import type { Tool } from './tool.ts';
+import { awaitTool, NOT_LISTED } from './tool-reach.ts';
 
 /** What people's decision, and then the claim, made of a call. */
 export type Approval =
   /** The grant is ours: send before `sendBeforeMs` on the monotonic clock, or never. */
-  | { readonly kind: 'claimed'; readonly sendBeforeMs: number }
+  | { readonly kind: 'claimed'; readonly tool: Tool; readonly sendBeforeMs: number }
   | { readonly kind: 'blocked'; readonly blocked: BlockedCall }
   /** An earlier worker of this run used the grant up; it may have sent the call. */
   | { readonly kind: 'spent' };
@@ -92,12 +95,20 @@ async function claimGrant(
   scope: CallScope,
   { confirmations, clock, logger }: InvokePorts,
 ): Promise<Approval> {
+  let attempt: ClaimAttempt | null = null;
   for (let faults = 0; ; ) {
-    // Taken before the claim, so that the time to send is never longer than the database granted.
-    const claimedAtMs = clock.monotonic();
+    if (attempt === null) {
+      // A grant is not used up on a server that is away for a moment, as most are when everything has just been started.
+      await awaitTool(call.toolName, scope);
+      if (scope.reach.isUnlisted(call.toolName)) return withdrawUnlisted(id, scope, { confirmations });
+      attempt = newAttempt(clock);
+    }
     let outcome: Awaited<ReturnType<typeof confirmations.claim>>;
     try {
-      outcome = await confirmations.claim({ id, actor: actorOfRun(scope), args: call.args });
+      outcome = await confirmations.claim({
+        ...{ id, actor: actorOfRun(scope), args: call.args },
+        claimant: attempt.claimant,
+      });
     } catch (error) {
       faults += 1;
       logger.warn({ err: error, confirmation: id, faults }, 'the grant cannot be claimed');
@@ -107,17 +118,23 @@ async function claimGrant(
     }
     if (outcome.kind === 'not-found') return blocked('gate_unavailable', null);
     if (outcome.kind === 'claimed') {
-      return { kind: 'claimed', sendBeforeMs: claimedAtMs + sendWindowMs(outcome.request, outcome.sendBy) };
+      const tool = scope.tools().get(call.toolName);
+      if (tool === undefined) return giveBack(id, scope, { confirmations, logger });
+      return {
+        tool,
+        kind: 'claimed',
+        sendBeforeMs: attempt.sinceMs + sendWindowMs(outcome.request, outcome.sendBy),
+      };
     }
     switch (outcome.code) {
       case 'lapsed':
       case 'revoked':
         return unusable(outcome.request);
       case 'already_claimed':
-        // By the claim whose answer was lost: without its time to send, nothing can be sent under it.
-        return faults === 0 ? { kind: 'spent' } : giveBack(id, scope, { confirmations, logger });
+        return { kind: 'spent' };
       case 'not_yet_executable':
         await coolOff(id, outcome.retryAfterMs ?? 0, scope, { confirmations, clock, logger });
+        attempt = null;
         break;
       default:
         logger.error(
@@ -127,6 +144,16 @@ async function claimGrant(
         return blocked('gate_unavailable', null);
     }
   }
+}
+
+/** Nothing can be claimed for a tool of which nobody knows whether it is what was approved. */
+async function withdrawUnlisted(
+  id: ConfirmationId,
+  scope: CallScope,
+  { confirmations }: Pick<InvokePorts, 'confirmations'>,
+): Promise<Approval> {
+  await confirmations.cancel({ id, actor: actorOfRun(scope), reason: 'the server of the tool is not there' });
+  return blocked('gate_unavailable', null, NOT_LISTED);
 }
 
 /**
@@ -189,11 +216,13 @@ const isOpen = (request: ConfirmationRequest): boolean =>
 const blocked = (
   code: keyof typeof BLOCK_MESSAGES | BlockedCall['code'],
   reason: string | null,
+  message?: string,
 ): Approval => ({
   kind: 'blocked',
   blocked: {
     code,
-    message: (BLOCK_MESSAGES as Partial<Record<string, string>>)[code] ?? BLOCK_MESSAGES.gate_unavailable,
+    message:
+      message ?? (BLOCK_MESSAGES as Partial<Record<string, string>>)[code] ?? BLOCK_MESSAGES.gate_unavailable,
     reason,
     retryAfter: null,
   },

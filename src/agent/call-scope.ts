@@ -7,6 +7,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { CallPosition, ExecutionLog, InvocationLog, SettledStatus } from './run-record.ts';
 import type { RunWaits } from './run-waits.ts';
 import type { Tool } from './tool.ts';
+import type { ToolReach } from './tool-reach.ts';
 
 /** The run in which calls are made: who, with which tools, under which hooks, and where it is written down. */
 export interface CallScope {
@@ -20,7 +21,8 @@ export interface CallScope {
   readonly session: string;
   readonly evaluation: boolean;
   /** The agent's tools of this moment by full name; what is not in it does not exist for this agent. */
-  readonly tools: ReadonlyMap<string, Tool>;
+  tools(): ReadonlyMap<string, Tool>;
+  readonly reach: ToolReach;
   readonly hooks: HookRegistry;
   readonly log: InvocationLog;
   /** Where a call says that it only waits, so that the run can be parked. */
@@ -30,7 +32,9 @@ export interface CallScope {
 }
 
 /** The same for a call that people have approved: which tool it is is settled, and nothing but its end is written. */
-export type ExecutionScope = Omit<CallScope, 'tools' | 'log' | 'waits'> & { readonly log: ExecutionLog };
+export type ExecutionScope = Omit<CallScope, 'tools' | 'reach' | 'log' | 'waits'> & {
+  readonly log: ExecutionLog;
+};
 
 export interface ProposedCall {
   readonly id: InvocationId;
@@ -42,7 +46,9 @@ export interface ProposedCall {
     | { readonly kind: 'text'; readonly text: string }
     | { readonly kind: 'object'; readonly args: JsonObject }
     /** A plan whose references lead nowhere. */
-    | { readonly kind: 'refused'; readonly message: string };
+    | { readonly kind: 'refused'; readonly message: string }
+    /** A plan of an evaluation that refers to what a stubbed call would have answered; `args` as the plan has them. */
+    | { readonly kind: 'unknowable'; readonly args: JsonObject; readonly message: string };
 }
 
 /** How a call ended. */

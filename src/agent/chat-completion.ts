@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AnswerCut } from './cut-answer.ts';
 import type { ModelAnswer } from './model.ts';
 
 export type ParsedCompletion =
@@ -27,6 +28,7 @@ const completion = z.object({
   choices: z
     .array(
       z.object({
+        finish_reason: z.string().nullish().catch(null),
         message: z.object({
           content: z.unknown().optional(),
           refusal: z.unknown().optional(),
@@ -49,9 +51,14 @@ const MOST_CALLS = 200;
 
 export function parseChatCompletion(body: unknown): ParsedCompletion {
   const parsed = completion.safeParse(body);
-  const message = parsed.success ? parsed.data.choices[0]?.message : undefined;
-  if (!message) {
+  const choice = parsed.success ? parsed.data.choices[0] : undefined;
+  if (!choice) {
     return { kind: 'unusable', message: 'The answer of the model holds no message', retryable: true };
+  }
+  const { message } = choice;
+  const finish = choice.finish_reason?.toLowerCase() ?? '';
+  if (BROKEN_OFF.has(finish)) {
+    return { kind: 'unusable', message: 'The model broke off in the middle of its answer', retryable: true };
   }
   const calls = message.tool_calls?.length ?? 0;
   if (calls > MOST_CALLS) {
@@ -67,7 +74,18 @@ export function parseChatCompletion(body: unknown): ParsedCompletion {
       arguments: argumentsText(call.function?.arguments),
     })),
     tokens: tokensIn(parsed.data?.usage),
+    cut: cutOf(finish),
   };
+}
+
+/** `length` and `content_filter` are the format's own words; the others are those of servers that speak it. */
+const AT_LENGTH = new Set(['length', 'max_tokens', 'max_output_tokens', 'model_length']);
+const HELD_BACK = new Set(['content_filter', 'sensitive', 'safety', 'recitation', 'prohibited_content']);
+const BROKEN_OFF = new Set(['error', 'abort', 'network_error', 'insufficient_system_resource']);
+
+function cutOf(finish: string): AnswerCut | null {
+  if (AT_LENGTH.has(finish)) return 'length';
+  return HELD_BACK.has(finish) ? 'filter' : null;
 }
 
 const textPart = z.object({ type: z.literal('text'), text: z.string() });

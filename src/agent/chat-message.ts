@@ -1,3 +1,5 @@
+import type { AnswerCut } from './cut-answer.ts';
+
 /** One message of a run's history, in our words; the model's client translates. */
 export type ChatMessage =
   | { readonly role: 'system' | 'user'; readonly content: string }
@@ -8,6 +10,8 @@ export type ChatMessage =
       readonly toolCalls: readonly ToolCallMessage[];
       /** What question and answer cost; absent in what earlier versions stored. */
       readonly tokens?: number;
+      /** Absent where the answer is whole. */
+      readonly cut?: AnswerCut;
     }
   | { readonly role: 'tool'; readonly callId: string; readonly content: string };
 

@@ -1,6 +1,7 @@
 import type { AuditRecorder } from '../audit/audit-event.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
+import { createArgumentMask } from '../confirmation/argument-mask.ts';
 import type { ConfirmationService } from '../confirmation/confirmation-service.ts';
 import { newEventId } from '../ids.ts';
 import { AgentDirectory, type HookSources } from './agent-directory.ts';
@@ -48,6 +49,7 @@ export interface AgentEngine {
 /** Puts the agent part together. Nothing runs before `start`. */
 export function createAgentEngine(ports: AgentEnginePorts): AgentEngine {
   const { config, store, audit, clock, logger } = ports;
+  const mask = createArgumentMask(config.masked);
   const agents = new AgentDirectory(config, ports.catalog, ports, clock);
   const watcher = new RunWatcher(ports);
   const pool = new RunPool({
@@ -57,7 +59,7 @@ export function createAgentEngine(ports: AgentEnginePorts): AgentEngine {
     clock,
     logger,
     exclusive: ports.exclusive,
-    resumeAtOnce: config.resumeAtOnce,
+    resumeAtOnce: () => placesBeside(ports.confirmations.votesUnderWay(), config.resumeAtOnce),
     work: (record, stop, place) => workThrough(record, stop, place, workerPorts),
     abandon: (record) => giveUpRun(record, workerPorts),
   });
@@ -72,6 +74,7 @@ export function createAgentEngine(ports: AgentEnginePorts): AgentEngine {
     watcher,
     confirmations: ports.confirmations,
     audit,
+    mask,
     clock,
     logger,
     startChild: (child) => runs.startChild(child),
@@ -84,6 +87,7 @@ export function createAgentEngine(ports: AgentEnginePorts): AgentEngine {
     signals: ports.signals,
     confirmations: ports.confirmations,
     audit,
+    mask,
     clock,
     logger,
   });
@@ -103,3 +107,12 @@ export function createAgentEngine(ports: AgentEnginePorts): AgentEngine {
     },
   };
 }
+
+/** So many votes are on their way where people decide one request after the other. */
+const FEW_VOTES = 4;
+/** How many runs go on while more people than that wait for the answer to their vote. */
+const BEHIND_VOTES = 2;
+
+/** A person waits three seconds at most for the answer to a tap; what is woken by it has waited for minutes. */
+const placesBeside = (votes: number, resumeAtOnce: number): number =>
+  votes <= FEW_VOTES ? resumeAtOnce : Math.min(BEHIND_VOTES, resumeAtOnce);

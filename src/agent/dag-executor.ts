@@ -7,9 +7,10 @@ import type { ProposedCall, SettledCall } from './call-scope.ts';
 import { type Executor, failedRun, type RunWork } from './executor.ts';
 import type { PlanNode } from './plan.ts';
 import { dependenciesOf } from './plan-check.ts';
-import { resolveReferences } from './plan-references.ts';
+import { referencedNodes, resolveReferences } from './plan-references.ts';
+import type { RunFailure } from './run-failure.ts';
 import { timeSpent } from './run-limits.ts';
-import type { InvocationError, RunEnd, StoredInvocation } from './run-record.ts';
+import type { RunEnd, StoredInvocation } from './run-record.ts';
 import { isSuspended, RunStop } from './run-stop.ts';
 
 /** What a person said became of a call whose outcome nobody knew. */
@@ -21,8 +22,10 @@ export type SettlementOf = (
 type NodeEnd =
   | { readonly kind: 'succeeded'; readonly result: JsonValue }
   | { readonly kind: 'skipped' }
+  /** Of an evaluation: what depends on it runs, but for what would need its result. */
+  | { readonly kind: 'stubbed'; readonly result: JsonValue }
   /** Fails the run. */
-  | { readonly kind: 'failed'; readonly error: InvocationError };
+  | { readonly kind: 'failed'; readonly error: RunFailure };
 
 /**
  * Works through a given plan: every node whose dependencies have ended runs, side by side with the others. What an
@@ -57,7 +60,7 @@ class PlanRun {
   /** Stops the other nodes once the run has failed, or met a fault. */
   readonly #failed = new AbortController();
   readonly #signal: AbortSignal;
-  #failure: InvocationError | null = null;
+  #failure: RunFailure | null = null;
   #fault: { readonly error: unknown } | null = null;
   #holds = 0;
 
@@ -156,6 +159,11 @@ class PlanRun {
   }
 
   #argumentsOf(args: JsonObject): ProposedCall['arguments'] {
+    const stubbed = referencedNodes(args).find((id) => this.#ends.get(id)?.kind === 'stubbed');
+    if (stubbed !== undefined) {
+      const message = `It needs the result of node "${stubbed}", which an evaluation does not run.`;
+      return { kind: 'unknowable', args, message };
+    }
     const resolved = resolveReferences(args, (id) => {
       const end = this.#ends.get(id);
       return end?.kind === 'succeeded' ? end.result : undefined;
@@ -170,7 +178,7 @@ class PlanRun {
       case 'succeeded':
         return { kind: 'succeeded', result: settled.result };
       case 'stubbed':
-        return { kind: 'succeeded', result: JSON.parse(settled.view) as JsonValue };
+        return { kind: 'stubbed', result: JSON.parse(settled.view) as JsonValue };
       case 'blocked':
         return this.#endOfBlocked(node, settled);
       case 'failed':
@@ -224,7 +232,7 @@ class PlanRun {
         .filter((node) => !needed.has(node.id))
         .map((node) => {
           const end = this.#ends.get(node.id);
-          return [node.id, end?.kind === 'succeeded' ? end.result : { status: 'skipped' }];
+          return [node.id, end !== undefined && 'result' in end ? end.result : { status: 'skipped' }];
         }),
     );
   }

@@ -1,7 +1,9 @@
+import { maskArguments } from '../confirmation/argument-mask.ts';
 import { ERRORS, type ErrorCode } from '../errors.ts';
 import { dispatchPostToolUse } from '../hook/dispatch-post-tool-use.ts';
 import { dispatchToolSettled } from '../hook/dispatch-tool-settled.ts';
-import { POST_TOOL_USE } from '../hook/hook-point.ts';
+import type { HookContext } from '../hook/hook-context.ts';
+import { POST_TOOL_USE, TOOL_SETTLED } from '../hook/hook-point.ts';
 import type { SideEffect } from '../hook/side-effect.ts';
 import type { JsonValue } from '../json.ts';
 import { callEndedEvent } from './call-audit.ts';
@@ -61,13 +63,21 @@ export function endBlocked(
   });
 }
 
-/** A gated call of an evaluation run: answered, never asked about, never run. */
-export function endStubbed(call: OpenCall, scope: ExecutionScope, ports: InvokePorts): Promise<SettledCall> {
+/**
+ * A call of an evaluation run: answered, never asked about, never run. `because` says why where it is not the gate that
+ * would have asked, but a result that is missing.
+ */
+export function endStubbed(
+  call: OpenCall,
+  because: string | null,
+  scope: ExecutionScope,
+  ports: InvokePorts,
+): Promise<SettledCall> {
   return end(call, scope, ports, {
     status: 'stubbed',
-    error: null,
+    error: because === null ? null : { code: 'depends_on_stub', message: because },
     result: null,
-    view: stubbedObservation(),
+    view: stubbedObservation(because),
   });
 }
 
@@ -147,7 +157,7 @@ async function hookedView(
   }
   const { view, sideEffects } = await dispatchPostToolUse({
     registry: scope.hooks,
-    context: { ...hookContextOf(call, scope), toolResult: resultText(outcome.result) },
+    context: { ...shownContextOf(call, scope, ports), toolResult: resultText(outcome.result) },
     signal: scope.signal,
     clock: ports.clock,
     onHookFailed: hookFailureRecorder(ports.audit, scope),
@@ -193,11 +203,12 @@ async function observe(
   ports: InvokePorts,
   settlement: Omit<Parameters<typeof dispatchToolSettled>[0]['context']['settlement'], 'confirmationId'>,
 ): Promise<void> {
+  if (scope.hooks.at(TOOL_SETTLED).length === 0) return;
   try {
     await dispatchToolSettled({
       registry: scope.hooks,
       context: {
-        ...hookContextOf(call, scope),
+        ...shownContextOf(call, scope, ports),
         settlement: { ...settlement, confirmationId: call.confirmation },
       },
       clock: ports.clock,
@@ -206,6 +217,19 @@ async function observe(
   } catch (error) {
     ports.logger.error({ err: error, invocation: call.id }, 'the observers of a settled call failed');
   }
+}
+
+/**
+ * The call as hooks see it that come after it. They decide nothing about it any more, and are where copies leave the
+ * service from: so they are shown of the arguments what cards show.
+ */
+function shownContextOf(
+  call: OpenCall,
+  scope: ExecutionScope,
+  { mask }: Pick<InvokePorts, 'mask'>,
+): HookContext {
+  const { args } = maskArguments(call.args, call.tool?.decisiveFields ?? [], mask);
+  return { ...hookContextOf(call, scope), toolArgs: args };
 }
 
 const errorCodeOf = (error: InvocationError): ErrorCode =>

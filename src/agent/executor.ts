@@ -1,4 +1,5 @@
 import type { CallScope, ProposedCall, SettledCall } from './call-scope.ts';
+import type { RunFailure } from './run-failure.ts';
 import type { RunEnd, RunProgress, RunRecord, StoredInvocation } from './run-record.ts';
 
 /** One way of working through a run. Both start where the rows say the work stands. */
@@ -15,7 +16,7 @@ export interface RunWork {
   call(proposed: ProposedCall, stored: StoredInvocation | null, signal: AbortSignal): Promise<SettledCall>;
 }
 
-export const failedRun = (code: string, message: string): RunEnd => ({
+export const failedRun = (code: RunFailure['code'], message: string): RunEnd => ({
   status: 'failed',
   output: null,
   error: { code, message },

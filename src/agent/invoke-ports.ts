@@ -1,5 +1,6 @@
 import type { AuditRecorder } from '../audit/audit-event.ts';
 import type { Clock } from '../clock.ts';
+import type { ArgumentMask } from '../confirmation/argument-mask.ts';
 import type { Actor, ConfirmationService } from '../confirmation/confirmation-service.ts';
 import type { HookFailure } from '../hook/hook-failure.ts';
 import type { CallScope } from './call-scope.ts';
@@ -8,6 +9,8 @@ import type { CallScope } from './call-scope.ts';
 export interface InvokePorts {
   readonly confirmations: Pick<ConfirmationService, 'get' | 'wait' | 'claim' | 'recordOutcome' | 'cancel'>;
   readonly audit: AuditRecorder;
+  /** What hooks are not shown once a call has ended. */
+  readonly mask: ArgumentMask;
   readonly clock: Clock;
   readonly logger: AgentLogger;
 }

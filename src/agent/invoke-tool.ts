@@ -1,9 +1,8 @@
 import { sleep } from '../clock.ts';
-import type { ParsedJson } from '../confirmation/arguments.ts';
 import { dispatchPreToolUse } from '../hook/dispatch-pre-tool-use.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { awaitApproval } from './await-approval.ts';
-import { checkRewritten, readArguments } from './call-arguments.ts';
+import { argumentsShown, checkRewritten, type ReadArguments, readArguments } from './call-arguments.ts';
 import {
   type CallScope,
   digestOfProposal,
@@ -21,6 +20,7 @@ import { BLOCK_MESSAGES, type BlockedCall, REJECTED_BEFORE } from './observation
 import { isSuspended, throwIfSuspended } from './run-stop.ts';
 import { NOT_SENT, SEND_WITHIN_MS } from './send-window.ts';
 import type { Tool, ToolOutcome } from './tool.ts';
+import { awaitTool, NOT_LISTED } from './tool-reach.ts';
 
 /** How long a tool may take to notice that its time is over. */
 const ABORT_GRACE_MS = 1_000;
@@ -36,6 +36,7 @@ export async function invokeTool(
   scope: CallScope,
   ports: InvokePorts,
 ): Promise<SettledCall> {
+  await awaitListing(proposed.tool, scope);
   const { call, parsed } = openCall(proposed, scope, ports);
   const { rejectedBefore } = await scope.log.proposed({
     id: call.id,
@@ -43,9 +44,14 @@ export async function invokeTool(
     callId: call.callId,
     tool: call.toolName,
     args: call.args,
-    proposedDigest: call.tool === null || parsed.kind === 'refused' ? null : digestOfProposal(call, scope),
+    proposedDigest: call.tool === null || parsed.kind !== 'parsed' ? null : digestOfProposal(call, scope),
   });
   return judge(call, { parsed, rejectedBefore }, scope, ports);
+}
+
+/** A tool that only seems to be missing, because its server has not listed any yet. */
+export async function awaitListing(name: string, scope: CallScope): Promise<void> {
+  if (scope.reach.isUnlisted(name)) await awaitTool(name, scope);
 }
 
 /** The call as it was proposed, its arguments read without loss. */
@@ -53,7 +59,7 @@ export function openCall(
   proposed: ProposedCall,
   scope: CallScope,
   ports: Pick<InvokePorts, 'clock'>,
-): { readonly call: OpenCall; readonly parsed: ParsedJson } {
+): { readonly call: OpenCall; readonly parsed: ReadArguments } {
   const parsed = readArguments(proposed.arguments);
   return {
     parsed,
@@ -61,8 +67,8 @@ export function openCall(
       id: proposed.id,
       callId: proposed.callId,
       toolName: proposed.tool,
-      tool: scope.tools.get(proposed.tool) ?? null,
-      args: parsed.kind === 'parsed' ? parsed.value : {},
+      tool: scope.tools().get(proposed.tool) ?? null,
+      args: argumentsShown(parsed),
       confirmation: null,
       sideEffects: [],
       startedAtMs: ports.clock.monotonic(),
@@ -73,22 +79,22 @@ export function openCall(
 /** Everything before a person or the tool: tool, arguments, hooks, gate. No exception in here lets a call run. */
 export async function judge(
   call: OpenCall,
-  { parsed, rejectedBefore }: { readonly parsed: ParsedJson; readonly rejectedBefore: boolean },
+  { parsed, rejectedBefore }: { readonly parsed: ReadArguments; readonly rejectedBefore: boolean },
   scope: CallScope,
   ports: InvokePorts,
 ): Promise<SettledCall> {
   const { tool } = call;
   if (tool === null) {
-    return endBlocked(
-      call,
-      blockedBy('unknown_tool', `There is no tool named ${quoted(call.toolName)}.`),
-      scope,
-      ports,
-    );
+    const blocked = scope.reach.isUnlisted(call.toolName)
+      ? blockedBy('gate_unavailable', NOT_LISTED)
+      : blockedBy('unknown_tool', `There is no tool named ${quoted(call.toolName)}.`);
+    return endBlocked(call, blocked, scope, ports);
   }
   if (parsed.kind === 'refused') {
     return endBlocked(call, blockedBy('invalid_arguments', parsed.message), scope, ports);
   }
+  // Before the hooks: what they would judge is not known.
+  if (parsed.kind === 'unknowable') return endStubbed(call, parsed.message, scope, ports);
   const check = tool.validate(call.args);
   if (check.kind === 'invalid') {
     return endBlocked(call, blockedBy('invalid_arguments', check.message), scope, ports);
@@ -118,7 +124,7 @@ export async function judge(
         ports,
       );
     case 'stubbed':
-      return endStubbed({ ...judged, args: verdict.args }, scope, ports);
+      return endStubbed({ ...judged, args: verdict.args }, null, scope, ports);
     case 'pending': {
       const asked: OpenCall = { ...judged, args: verdict.args, confirmation: verdict.confirmationId };
       await scope.log.waiting({
@@ -127,7 +133,7 @@ export async function judge(
         args: asked.args,
         sideEffects: asked.sideEffects,
       });
-      return runOnceApproved(asked, tool, verdict.confirmationId, scope, ports);
+      return runOnceApproved(asked, verdict.confirmationId, scope, ports);
     }
     case 'allowed':
       return run({ ...judged, args: verdict.args }, tool, null, scope, ports);
@@ -137,7 +143,6 @@ export async function judge(
 /** Waits for people, claims, and runs exactly what they approved. */
 export async function runOnceApproved(
   call: OpenCall,
-  tool: Tool,
   confirmation: ConfirmationId,
   scope: CallScope,
   ports: InvokePorts,
@@ -145,7 +150,7 @@ export async function runOnceApproved(
   const approval = await awaitApproval(call, confirmation, scope, ports);
   switch (approval.kind) {
     case 'claimed':
-      return run(call, tool, approval.sendBeforeMs, scope, ports);
+      return run({ ...call, tool: approval.tool }, approval.tool, approval.sendBeforeMs, scope, ports);
     case 'blocked':
       return endBlocked(call, approval.blocked, scope, ports);
     case 'spent':

@@ -21,8 +21,10 @@ const SHORTEST_BACK_OFF_MS = 1_000;
 const LONGEST_BACK_OFF_MS = 60_000;
 /** A connection that held for so long was a good one: after it, back-off begins anew. */
 const STEADY_AFTER_MS = 60_000;
-/** How long a call waits for a connection that is not there, before anything is sent. */
+/** How long a call that may be sent waits for a connection that is not there. */
 const CONNECTED_WITHIN_MS = 5_000;
+/** The same before anything of the call is used up: programs that are fetched first (`npx`) take their time. */
+export const REACHED_WITHIN_MS = 50_000;
 
 type State =
   | { readonly kind: 'connecting' }
@@ -53,10 +55,13 @@ export class McpConnector {
   #state: State = { kind: 'connecting' };
   /** Aborts when there is a connection again whose tools are listed. */
   #back = new AbortController();
+  /** Aborts when somebody waits for the server: the next attempt is made now. */
+  #wanted = new AbortController();
   #tools: ReadonlyMap<string, Tool> = new Map();
   /** What each definition was made into, so that only a changed one is looked at again. */
   #made: ReadonlyMap<string, ReturnType<typeof toMcpTool>> = new Map();
   #refused = 0;
+  #isListed = false;
   /** How many calls are under way. */
   #calls = 0;
   #working: Promise<void> = Promise.resolve();
@@ -87,6 +92,23 @@ export class McpConnector {
 
   find(name: string): Tool | null {
     return this.#tools.get(name) ?? null;
+  }
+
+  /** Whether anything is known of its tools; what an earlier process saw counts. */
+  get isListed(): boolean {
+    return this.#isListed;
+  }
+
+  get isConnected(): boolean {
+    return this.#state.kind === 'listed';
+  }
+
+  /** Resolves when the server is connected and has listed its tools, when that takes too long, or `signal` aborts. */
+  async reached(signal: AbortSignal, withinMs = REACHED_WITHIN_MS): Promise<void> {
+    if (this.isConnected) return;
+    this.#wanted.abort();
+    const until = AbortSignal.any([signal, this.#back.signal, this.#stop.signal]);
+    await sleep(this.#ports.clock, withinMs, until).catch(() => {});
   }
 
   /**
@@ -134,7 +156,10 @@ export class McpConnector {
         { connector: this.id, why, retryInMs: Math.round(retryInMs) },
         'an MCP server is not connected',
       );
-      await sleep(clock, retryInMs, stop).catch(() => {});
+      this.#wanted = new AbortController();
+      await sleep(clock, Math.min(retryInMs, SHORTEST_BACK_OFF_MS), stop).catch(() => {});
+      const sooner = AbortSignal.any([stop, this.#wanted.signal]);
+      await sleep(clock, Math.max(retryInMs - SHORTEST_BACK_OFF_MS, 0), sooner).catch(() => {});
     }
   }
 
@@ -239,6 +264,7 @@ export class McpConnector {
       [...made.keys()].join() !== [...this.#made.keys()].join() || this.#refused !== refused.length;
     this.#made = made;
     this.#tools = tools;
+    this.#isListed = true;
     this.#refused = refused.length;
     return changed;
   }
@@ -262,10 +288,7 @@ export class McpConnector {
 
   /** The connection, waited for where it comes back soon. Whatever it lists then, it has listed already. */
   async #connected(signal: AbortSignal): Promise<McpSession | null> {
-    if (this.#state.kind !== 'listed') {
-      const until = AbortSignal.any([signal, this.#back.signal, this.#stop.signal]);
-      await sleep(this.#ports.clock, CONNECTED_WITHIN_MS, until).catch(() => {});
-    }
+    if (!this.isConnected) await this.reached(signal, CONNECTED_WITHIN_MS);
     return this.#state.kind === 'listed' && !signal.aborted ? this.#state.session : null;
   }
 }

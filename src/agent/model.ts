@@ -1,5 +1,6 @@
 import type { JsonObject } from '../json.ts';
 import type { ChatMessage, ToolCallMessage } from './chat-message.ts';
+import type { AnswerCut } from './cut-answer.ts';
 
 /** One language model. */
 export interface Model {
@@ -28,6 +29,8 @@ export type ModelAnswer =
       readonly toolCalls: readonly ProposedToolCall[];
       /** What question and answer cost together, as the provider counts; estimated where it does not say. */
       readonly tokens: number;
+      /** Null: it is whole. No call of an answer that is not may run, however whole its arguments look. */
+      readonly cut: AnswerCut | null;
     }
   /** No usable answer, after every attempt; the sentence names no key and quotes no body. */
   | { readonly kind: 'failed'; readonly message: string };

@@ -45,7 +45,8 @@ export const unknownObservation = (message: string): string =>
     retryable: false,
   });
 
-export const stubbedObservation = (): string => JSON.stringify({ status: 'stubbed', executed: false });
+export const stubbedObservation = (because: string | null): string =>
+  JSON.stringify({ status: 'stubbed', executed: false, ...(because !== null && { message: because }) });
 
 const NO_OTHER_WAY = 'It was not executed. Do not try to reach the same effect in another way.';
 

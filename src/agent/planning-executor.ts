@@ -3,6 +3,7 @@ import type { RunLimits } from '../config/config.ts';
 import { parseArguments } from '../confirmation/arguments.ts';
 import { CountersignError } from '../errors.ts';
 import type { ChatMessage } from './chat-message.ts';
+import { answerWithheld } from './cut-answer.ts';
 import { type Executor, failedRun, type RunWork } from './executor.ts';
 import type { Model } from './model.ts';
 import type { PlanNode } from './plan.ts';
@@ -59,6 +60,7 @@ export class PlanningExecutor implements Executor {
     for (;;) {
       const last = messages.at(-1);
       if (last?.role === 'assistant') {
+        if (last.cut === 'filter') return answerWithheld();
         const proposal = this.#read(last);
         if (proposal.kind === 'plan') {
           await work.record.planned(proposal.plan);
@@ -76,13 +78,14 @@ export class PlanningExecutor implements Executor {
       const tools = [proposePlanTool];
       const answer = await this.#model.complete({ messages, tools, signal: work.scope.signal });
       if (answer.kind === 'failed') return failedRun('model_failed', answer.message);
-      const { text, tokens } = answer;
+      const { text, tokens, cut } = answer;
       const toolCalls = withUniqueIds(answer.toolCalls, messages.length);
-      await append([{ role: 'assistant', content: text, toolCalls, tokens }]);
+      await append([{ role: 'assistant', content: text, toolCalls, tokens, ...(cut !== null && { cut }) }]);
     }
   }
 
   #read(message: AssistantMessage): Proposal {
+    if (message.cut !== undefined) return unusable('Your answer was cut off. Propose a shorter plan.');
     const [call, second] = message.toolCalls;
     if (second !== undefined) return unusable('Propose one plan, in one call.');
     if (call !== undefined && call.name !== PROPOSE_PLAN) {

@@ -3,6 +3,7 @@ import { newInvocationId } from '../ids.ts';
 import { allSettled } from './all-settled.ts';
 import type { ProposedCall } from './call-scope.ts';
 import type { ChatMessage } from './chat-message.ts';
+import { answerCutTwice, answerWithheld, CUT_CALLS, CUT_WORDS } from './cut-answer.ts';
 import { type Executor, failedRun, type RunWork } from './executor.ts';
 import type { Model } from './model.ts';
 import { limitBeforeCalls, limitBeforeModel } from './run-limits.ts';
@@ -52,18 +53,19 @@ export class ReactExecutor implements Executor {
       const turn = messages.filter((message) => message.role === 'assistant').length;
       const last = messages.at(-1);
       if (last?.role === 'assistant') {
+        if (last.cut === 'filter') return answerWithheld();
         if (last.toolCalls.length > 0) {
           const limit = hasBegun(turn, work)
             ? null
             : await limitBeforeCalls(messages, this.#limits, work.record);
           if (limit !== null) return limit;
           add(await runTurn(last, turn, work));
-        } else if (last.content !== null) {
+        } else if (last.content !== null && last.cut === undefined) {
           return { status: 'succeeded', output: last.content, error: null };
-        } else if (messages.at(-2)?.role === 'user' && messages.at(-2)?.content === EMPTY_TURN) {
-          return failedRun('empty_answer', 'The model answered with nothing, twice in a row.');
+        } else if (askedAgain(messages.at(-2))) {
+          return last.cut === undefined ? answeredNothingTwice() : answerCutTwice();
         } else {
-          add([{ role: 'user', content: EMPTY_TURN }]);
+          add([{ role: 'user', content: last.cut === undefined ? EMPTY_TURN : CUT_WORDS }]);
         }
       }
       const limit = await limitBeforeModel(messages, this.#limits, work.record);
@@ -73,20 +75,27 @@ export class ReactExecutor implements Executor {
       }
       const answer = await this.#model.complete({
         messages,
-        tools: [...work.scope.tools.values()],
+        tools: [...work.scope.tools().values()],
         signal: work.scope.signal,
       });
       if (answer.kind === 'failed') {
         await save();
         return failedRun('model_failed', answer.message);
       }
-      const { text, tokens } = answer;
+      const { text, tokens, cut } = answer;
       const toolCalls = withUniqueIds(answer.toolCalls, turn + 1);
-      add([{ role: 'assistant', content: text, toolCalls, tokens }]);
+      add([{ role: 'assistant', content: text, toolCalls, tokens, ...(cut !== null && { cut }) }]);
       await save();
     }
   }
 }
+
+/** Whether an answer came to a question that a model gets after one that says nothing, or not all. */
+const askedAgain = (before: ChatMessage | undefined): boolean =>
+  before?.role === 'user' && (before.content === EMPTY_TURN || before.content === CUT_WORDS);
+
+const answeredNothingTwice = (): RunEnd =>
+  failedRun('empty_answer', 'The model answered with nothing, twice in a row.');
 
 /** A turn of which any call was proposed comes to its end: people may be asked about it, or it may have been sent. */
 const hasBegun = (turn: number, { progress }: RunWork): boolean =>
@@ -104,7 +113,10 @@ async function runTurn(message: AssistantMessage, turn: number, work: RunWork): 
         position: { kind: 'turn', turn, place },
         callId: call.id,
         tool: call.name,
-        arguments: { kind: 'text', text: call.arguments },
+        arguments:
+          message.cut === undefined
+            ? { kind: 'text', text: call.arguments }
+            : { kind: 'refused', message: CUT_CALLS },
       };
       return work.scope.waits.whileOpen(() => work.call(proposed, stored ?? null, work.scope.signal));
     }),

@@ -1,7 +1,9 @@
+import { sleep } from '../clock.ts';
 import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
 import type { ConfirmationId } from '../ids.ts';
 import type { AgentDirectory } from './agent-directory.ts';
 import type { ExecutionScope, OpenCall } from './call-scope.ts';
+import { newAttempt } from './claim-attempt.ts';
 import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
 import { run } from './invoke-tool.ts';
 import type { RerunCall, RerunRequest, RerunStore } from './rerun-store.ts';
@@ -21,6 +23,8 @@ const LOOK_EVERY_MS = 1_500;
 /** After a notification: one look for all that come together. */
 const LOOK_SOON_MS = 100;
 const AT_ONCE = 20;
+/** Between two claims of the same grant; its whole time to send is ten seconds. */
+const LONGEST_BACK_OFF_MS = 2_000;
 
 /**
  * Runs calls of unknown outcome again that people have approved anew: the same invocation, so under the same
@@ -32,6 +36,7 @@ export class RerunWorker {
   readonly #ports: RerunWorkerPorts;
   readonly #running = new Map<ConfirmationId, Promise<void>>();
   readonly #never = new AbortController();
+  readonly #stopping = new AbortController();
   #cancelTimer: () => void = () => {};
   #soon = false;
   #unsubscribe: () => void = () => {};
@@ -50,6 +55,7 @@ export class RerunWorker {
   /** What is claimed is sent, and comes to its end. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#stopping.abort(new Error('the service stops'));
     this.#unsubscribe();
     this.#cancelTimer();
     await this.#looking;
@@ -78,7 +84,7 @@ export class RerunWorker {
       for (const unwanted of await this.#ports.store.unwanted(AT_ONCE)) await this.#withdraw(unwanted);
       for (const id of await this.#ports.store.approved(AT_ONCE)) {
         if (this.#stopped || this.#running.has(id)) continue;
-        const running = rerun(id, this.#never.signal, this.#ports)
+        const running = rerun(id, { never: this.#never.signal, stopping: this.#stopping.signal }, this.#ports)
           .catch((error: unknown) =>
             this.#ports.logger.error({ err: error, confirmation: id }, 'a call could not be run again'),
           )
@@ -103,11 +109,17 @@ export class RerunWorker {
   }
 }
 
-async function rerun(id: ConfirmationId, signal: AbortSignal, ports: RerunWorkerPorts): Promise<void> {
+async function rerun(
+  id: ConfirmationId,
+  { never, stopping }: { readonly never: AbortSignal; readonly stopping: AbortSignal },
+  ports: RerunWorkerPorts,
+): Promise<void> {
   const request = await ports.confirmations.get(id);
   if (request === null || request.invocationId === null) return;
   const found = await ports.store.find(request.invocationId);
-  const ready = found && readyOf(found, request, signal, ports);
+  // Its server may come back while the grant is good: the next look finds it.
+  if (found && ports.agents.find(found.run.agent)?.reach.isReachable(request.tool) === false) return;
+  const ready = found && readyOf(found, request, never, ports);
   if (!ready) {
     const actor =
       request.runId === null
@@ -117,7 +129,7 @@ async function rerun(id: ConfirmationId, signal: AbortSignal, ports: RerunWorker
     return;
   }
   const { call, tool, scope } = ready;
-  const sendBeforeMs = await claim(request, scope, ports);
+  const sendBeforeMs = await claim(request, scope, stopping, ports);
   if (sendBeforeMs !== null) await run(call, tool, sendBeforeMs, scope, ports);
 }
 
@@ -165,17 +177,30 @@ function readyOf(
   };
 }
 
-/** Until when it may be sent, on the monotonic clock; null where it may not be: another process has it, or it is stopped. */
+/**
+ * Until when it may be sent, on the monotonic clock; null where it may not be: another process has it, or it is stopped.
+ * A claim that breaks may have been made: it is repeated under its token until the database says so or not. A grant of
+ * ours that is found too late goes back at once, as one that was not sent.
+ */
 async function claim(
   { id, args }: ConfirmationRequest,
   scope: ExecutionScope,
-  { confirmations, clock }: RerunWorkerPorts,
+  stopping: AbortSignal,
+  { confirmations, clock, logger }: RerunWorkerPorts,
 ): Promise<number | null> {
-  const actor = actorOfRun(scope);
-  // Taken before the claim, so that the time to send is never longer than the database granted.
-  const claimedAtMs = clock.monotonic();
-  // One that breaks is looked at again. Where it was committed, nobody here can tell it from another process's, which
-  // may be sending: nothing is said of it, and in time its outcome is unknown.
-  const outcome = await confirmations.claim({ id, actor, args });
-  return outcome.kind === 'claimed' ? claimedAtMs + sendWindowMs(outcome.request, outcome.sendBy) : null;
+  const { claimant, sinceMs } = newAttempt(clock);
+  for (let faults = 0; ; ) {
+    try {
+      const outcome = await confirmations.claim({ id, actor: actorOfRun(scope), args, claimant });
+      return outcome.kind === 'claimed' ? sinceMs + sendWindowMs(outcome.request, outcome.sendBy) : null;
+    } catch (error) {
+      faults += 1;
+      logger.warn(
+        { err: error, confirmation: id, faults },
+        'the grant to run a call again cannot be claimed',
+      );
+      // Rejects where this process stops: then nobody knows, and in time the outcome is unknown.
+      await sleep(clock, Math.min(100 * 2 ** faults, LONGEST_BACK_OFF_MS), stopping);
+    }
+  }
 }

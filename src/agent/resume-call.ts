@@ -1,4 +1,4 @@
-import type { ParsedJson } from '../confirmation/arguments.ts';
+import type { ReadArguments } from './call-arguments.ts';
 import {
   type CallScope,
   digestOfProposal,
@@ -9,7 +9,7 @@ import {
 import { type ExecutedOutcome, endBlocked, endExecuted } from './end-call.ts';
 import { endSpent } from './end-spent.ts';
 import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
-import { judge, openCall, runOnceApproved, send } from './invoke-tool.ts';
+import { awaitListing, judge, openCall, runOnceApproved, send } from './invoke-tool.ts';
 import type { StoredInvocation } from './run-record.ts';
 
 /**
@@ -23,6 +23,7 @@ export async function resumeCall(
   scope: CallScope,
   ports: InvokePorts,
 ): Promise<SettledCall> {
+  if (stored.phase === 'proposed') await awaitListing(proposed.tool, scope);
   const { call: opened, parsed } = openCall({ ...proposed, id: stored.id }, scope, ports);
   const call: OpenCall = {
     ...opened,
@@ -48,14 +49,15 @@ export async function resumeCall(
 
 function waitAgain(call: OpenCall, scope: CallScope, ports: InvokePorts): Promise<SettledCall> {
   if (call.confirmation === null) throw new Error(`invocation ${call.id} waits for no confirmation`);
-  if (call.tool === null) return withdrawGone(call, scope, ports);
-  return runOnceApproved(call, call.tool, call.confirmation, scope, ports);
+  const isGone = call.tool === null && !scope.reach.isUnlisted(call.toolName);
+  if (isGone) return withdrawGone(call, scope, ports);
+  return runOnceApproved(call, call.confirmation, scope, ports);
 }
 
 /** The gate may have stored its request just before the crash: then people are asked already, once. */
 async function judgeAgain(
   call: OpenCall,
-  parsed: ParsedJson,
+  parsed: ReadArguments,
   scope: CallScope,
   ports: InvokePorts,
 ): Promise<SettledCall> {

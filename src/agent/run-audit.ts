@@ -1,5 +1,7 @@
 import type { NewAuditEvent } from '../audit/audit-event.ts';
+import type { HookChain } from '../hook/hook-chain.ts';
 import type { AgentId, RunId } from '../ids.ts';
+import type { JsonObject } from '../json.ts';
 import type { RunEnd } from './run-record.ts';
 import type { RunFacts } from './run-store.ts';
 
@@ -14,8 +16,16 @@ export const runStartedEvent = (facts: RunFacts): NewAuditEvent => ({
     requester: facts.requester?.id ?? null,
     parentRun: facts.parent?.run ?? null,
     evaluation: facts.evaluation,
+    hooks: facts.hooks && hooksData(facts.hooks),
     apiKey: facts.apiKeyId,
   },
+});
+
+/** What the audit log says where a run goes on under other hooks than before; stored in one transaction with that. */
+export const hooksChangedEvent = (run: RunId, agent: AgentId, hooks: HookChain): NewAuditEvent => ({
+  kind: 'hooks.changed',
+  ...subjectOf(run, agent),
+  data: { hooks: hooksData(hooks) },
 });
 
 /** What the audit log says about a run's end; stored in one transaction with it. */
@@ -23,6 +33,11 @@ export const runFinishedEvent = (run: RunId, agent: AgentId, { status, error }: 
   kind: 'run.finished',
   ...subjectOf(run, agent),
   data: { status, code: error?.code ?? null },
+});
+
+const hooksData = ({ revision, hooks }: HookChain): JsonObject => ({
+  revision,
+  chain: hooks.map(({ point, name }) => `${point}/${name}`),
 });
 
 const subjectOf = (run: RunId, agent: AgentId) => ({

@@ -1,4 +1,5 @@
-import { type Clock, sleep } from '../clock.ts';
+import type { Clock } from '../clock.ts';
+import { Rounds } from '../rounds.ts';
 import type { AgentLogger } from './invoke-ports.ts';
 import type { RunLease } from './run-store.ts';
 
@@ -26,11 +27,12 @@ export interface RunIntakePorts {
 export class RunIntake {
   readonly #ports: RunIntakePorts;
   readonly #due = new Set<IntakeKind>();
-  #looking: Promise<void> | null = null;
-  #stopped = false;
+  readonly #rounds: Rounds;
 
   constructor(ports: RunIntakePorts) {
     this.#ports = ports;
+    const round = () => this.#takeUpWhatIsDue();
+    this.#rounds = new Rounds({ clock: ports.clock, restMs: LOOK_INTERVAL_MS, round });
   }
 
   /** There may be some: takes them up soon. Any number of calls are one look. */
@@ -39,28 +41,25 @@ export class RunIntake {
     this.goOn();
   }
 
-  /** Takes up what there is room for, now. Throws where the database cannot be asked. */
+  /** There is room again. */
+  goOn(): void {
+    if (this.#due.size > 0 && this.#ports.room() > 0) this.#rounds.call();
+  }
+
+  /** Takes up what there is room for, now; what there was none for comes later. Throws where nobody can be asked. */
   async lookNow(kind: IntakeKind): Promise<void> {
     const room = this.#ports.room();
-    if (room === 0 || (await this.#take(kind, room)) === room) this.look(kind);
+    const leases = room === 0 ? [] : await this.#ports.take(kind, room);
+    for (const lease of leases) this.#ports.begin(lease);
+    if (leases.length === room) this.look(kind);
   }
 
   /** Nothing is taken up from here on; resolves once that is so. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await this.#looking;
+  stop(): Promise<void> {
+    return this.#rounds.stop();
   }
 
-  /** There is room again. */
-  goOn(): void {
-    if (this.#stopped || this.#looking !== null || this.#due.size === 0 || this.#ports.room() === 0) return;
-    this.#looking = this.#lookOnce().finally(() => {
-      this.#looking = null;
-      this.goOn();
-    });
-  }
-
-  async #lookOnce(): Promise<void> {
+  async #takeUpWhatIsDue(): Promise<void> {
     const kinds = [...this.#due];
     this.#due.clear();
     for (const kind of kinds) {
@@ -70,13 +69,5 @@ export class RunIntake {
         this.#ports.logger.warn({ err: error, kind }, 'runs cannot be taken up; the next round does');
       }
     }
-    // What comes meanwhile, or is over meanwhile, is one look.
-    await sleep(this.#ports.clock, LOOK_INTERVAL_MS);
-  }
-
-  async #take(kind: IntakeKind, limit: number): Promise<number> {
-    const leases = await this.#ports.take(kind, limit);
-    for (const lease of leases) this.#ports.begin(lease);
-    return leases.length;
   }
 }

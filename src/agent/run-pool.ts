@@ -58,7 +58,7 @@ export class RunPool {
     readonly exclusive: boolean;
     readonly work: WorkOnRun;
     /** How many of the runs that have waited, or were left by others, may be at work here at the same time. */
-    readonly resumeAtOnce: number;
+    readonly resumeAtOnce: () => number;
     /** Brings the open calls of a run that will not go on to their ends. */
     readonly abandon: (record: RunRecord) => Promise<void>;
   }) {

@@ -1,10 +1,12 @@
 import type { NewAuditEvent } from '../audit/audit-event.ts';
+import type { HookChain } from '../hook/hook-chain.ts';
 import type { SideEffect } from '../hook/side-effect.ts';
 import type { ConfirmationId, InvocationId, RunId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { ChatMessage } from './chat-message.ts';
 import type { PlanNode } from './plan.ts';
 import type { InvocationStatus, Run } from './run.ts';
+import type { RunFailure } from './run-failure.ts';
 import type { RunFacts } from './run-store.ts';
 import type { RunWait } from './run-waits.ts';
 
@@ -18,6 +20,8 @@ export interface RunRecord extends InvocationLog {
   load(): Promise<RunProgress>;
   /** What the model said in words among them is told to whoever watches. */
   appendMessages(messages: readonly ChatMessage[]): Promise<void>;
+  /** From here on the run works under these hooks: calls that nobody has judged yet are judged under them. */
+  takenUpUnder(hooks: HookChain): Promise<void>;
   /** The plan that the model gave; the run is worked through by it from here on. */
   planned(plan: readonly PlanNode[]): Promise<void>;
   /** How long the run has taken so far, without what it waited for people, in milliseconds. */
@@ -164,7 +168,7 @@ export interface RunProgress {
 export interface RunEnd {
   readonly status: Extract<Run['status'], 'succeeded' | 'failed' | 'cancelled'>;
   readonly output: string | null;
-  readonly error: InvocationError | null;
+  readonly error: RunFailure | null;
 }
 
 /** Another worker holds the run now; this one stops without another word. */

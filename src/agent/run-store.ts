@@ -1,4 +1,5 @@
 import type { PersonRef } from '../confirmation/confirmation-request.ts';
+import type { HookChain } from '../hook/hook-chain.ts';
 import type { AgentId, ConfirmationId, InvocationId, PersonId, RunId } from '../ids.ts';
 import type { PlanNode } from './plan.ts';
 import type { Run, RunEvent } from './run.ts';
@@ -17,6 +18,8 @@ export interface RunFacts {
   readonly requester: PersonRef | null;
   readonly requesterNamedByAgent: boolean;
   readonly evaluation: boolean;
+  /** Its hooks, as of whoever worked on it last; null where that was before they were noted. */
+  readonly hooks: HookChain | null;
   readonly apiKeyId: string | null;
   readonly parent: { readonly run: RunId; readonly invocation: InvocationId } | null;
   /** How many runs stand above this one. */
@@ -33,12 +36,12 @@ export interface RunLease {
 export type RunCreation =
   | { readonly kind: 'created'; readonly lease: RunLease }
   | { readonly kind: 'exists' }
-  /** The caller is over, or is to be stopped: it starts nothing any more. */
+  /** The caller, or a run above it, is over or is to be stopped: it starts nothing any more. */
   | { readonly kind: 'unwanted' }
-  /** The caller has started `MOST_DELEGATES` runs already. */
+  /** The caller's tree holds `MOST_DELEGATES` runs beside its root already. */
   | { readonly kind: 'too-many' };
 
-/** One run starts no more runs than this, however many turns it takes. */
+/** All that a run starts, and that this starts in turn: no more runs than this, however many turns they take. */
 export const MOST_DELEGATES = 100;
 
 export interface RunStore {

@@ -63,6 +63,8 @@ export async function workThrough(
     await giveUpRun(record, ports);
     return failedRun('agent_unavailable', `The agent "${progress.facts.agent}" cannot be set up.`);
   }
+  const { chain } = setup.hooks;
+  if (progress.facts.hooks?.revision !== chain.revision) await record.takenUpUnder(chain);
   const waits = new RunWaits({
     parkAfterMs: ports.parkAfterMs,
     clock: ports.clock,
@@ -151,9 +153,8 @@ function scopeOf(
     session: facts.session,
     evaluation: facts.evaluation,
     // Looked up whenever a turn begins or a call is made: servers list their tools late, and list others later.
-    get tools() {
-      return new Map([...setup.tools(), ...delegation].map((tool) => [tool.name, tool]));
-    },
+    tools: () => new Map([...setup.tools(), ...delegation].map((tool) => [tool.name, tool])),
+    reach: setup.reach,
     hooks: setup.hooks,
     log: record,
     waits,

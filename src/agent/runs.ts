@@ -47,6 +47,7 @@ export class Runs implements RunService {
       requester: this.#requester(input.requester ?? setup.config.owner),
       requesterNamedByAgent: input.requester !== null && input.requesterNamedByAgent,
       evaluation: input.evaluation,
+      hooks: setup.hooks.chain,
       apiKeyId: input.apiKeyId,
       parent: null,
       depth: 0,
@@ -74,12 +75,14 @@ export class Runs implements RunService {
       requester: parent.requester,
       requesterNamedByAgent: parent.requesterNamedByAgent,
       evaluation: parent.evaluation,
+      hooks: setup.hooks.chain,
       apiKeyId: null,
       parent: { run: parent.id, invocation },
       depth: parent.depth + 1,
     });
     if (created === 'too-many') {
-      throw new CountersignError('invalid_request', `A run may call agents at most ${MOST_DELEGATES} times.`);
+      const what = 'A run, with all the runs that it starts and that these start, may call agents';
+      throw new CountersignError('invalid_request', `${what} at most ${MOST_DELEGATES} times.`);
     }
     if (created === 'unwanted') {
       throw new CountersignError('cancelled', 'The run that calls the other agent is over.');

@@ -9,16 +9,17 @@ import { executeOverHttp } from './http-connector.ts';
 import type { McpConnector } from './mcp-connector.ts';
 import { isPlainToolName } from './plain-tool-name.ts';
 import type { Tool } from './tool.ts';
+import type { ToolReach } from './tool-reach.ts';
 import { connectorToolVersion } from './tool-version.ts';
 
 /** What lists tools late, and lists others later. */
-export type ToolSource = Pick<McpConnector, 'id' | 'tools' | 'find'>;
+export type ToolSource = Pick<McpConnector, 'id' | 'tools' | 'find' | 'isListed' | 'isConnected' | 'reached'>;
 
 /**
  * Every tool that this service itself can run, as it stands at this moment, and the names of those that outside agents
  * own.
  */
-export class ToolCatalog implements ToolFacts {
+export class ToolCatalog implements ToolFacts, ToolReach {
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #sources: readonly ToolSource[];
   readonly #matchesExternal: (name: string) => boolean;
@@ -48,6 +49,28 @@ export class ToolCatalog implements ToolFacts {
     );
   }
 
+  /** Nothing is waited for on account of a name that the agent may not call. */
+  reachFor(patterns: readonly string[]): ToolReach {
+    const matches = compileGlobs(patterns);
+    return {
+      isUnlisted: (name) => matches(name) && this.isUnlisted(name),
+      isReachable: (name) => !matches(name) || this.isReachable(name),
+      reached: (name, signal) => this.reached(name, signal),
+    };
+  }
+
+  isUnlisted(name: string): boolean {
+    return !this.#tools.has(name) && this.#sourceOf(name)?.isListed === false;
+  }
+
+  isReachable(name: string): boolean {
+    return this.#tools.has(name) || this.#sourceOf(name)?.isConnected !== false;
+  }
+
+  async reached(name: string, signal: AbortSignal): Promise<void> {
+    if (!this.isReachable(name)) await this.#sourceOf(name)?.reached(signal);
+  }
+
   #sourceOf(name: string): ToolSource | undefined {
     return this.#sources.find(({ id }) => name.startsWith(`${id}__`));
   }
@@ -72,7 +95,7 @@ export class ToolCatalog implements ToolFacts {
   }
 
   isIdempotent(name: string): boolean {
-    return this.#tools.get(name)?.idempotent ?? false;
+    return this.find(name)?.idempotent ?? false;
   }
 
   decisiveFieldsOf(name: string): readonly DecisiveField[] {

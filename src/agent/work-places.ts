@@ -4,19 +4,20 @@
  * where they were parked. A run that was just started needs no place until it has waited.
  */
 export class WorkPlaces {
-  readonly #atOnce: number;
+  readonly #atOnce: () => number;
   readonly #onFree: () => void;
   readonly #line = new Set<WorkPlace>();
   #taken = 0;
 
-  constructor(input: { readonly atOnce: number; readonly onFree: () => void }) {
+  /** `atOnce` may change at any time, but is never below 1: each run that leaves makes the new number felt. */
+  constructor(input: { readonly atOnce: () => number; readonly onFree: () => void }) {
     this.#atOnce = input.atOnce;
     this.#onFree = input.onFree;
   }
 
   /** Places for runs that are rows; those that stand in line here come first. */
   get free(): number {
-    return Math.max(0, this.#atOnce - this.#taken - this.#line.size);
+    return Math.max(0, this.#atOnce() - this.#taken - this.#line.size);
   }
 
   /** For a run that stops when `signal` aborts; `taken`: it is at work from here on, in one of the free places. */
@@ -26,7 +27,7 @@ export class WorkPlaces {
       taken,
       signal,
       tryToTake: (place) => {
-        const taken = this.#taken < this.#atOnce;
+        const taken = this.#taken < this.#atOnce();
         if (taken) this.#taken += 1;
         else this.#line.add(place);
         return taken;
@@ -40,7 +41,7 @@ export class WorkPlaces {
 
   #letIn(): void {
     for (const place of this.#line) {
-      if (this.#taken >= this.#atOnce) return;
+      if (this.#taken >= this.#atOnce()) return;
       this.#line.delete(place);
       this.#taken += 1;
       place.letIn();

@@ -27,6 +27,7 @@ export const AUDIT_KINDS = [
   'tool.executed',
   'tool.stubbed',
   'hook.failed',
+  'hooks.changed',
   'callback.refused',
   'run.started',
   'run.finished',

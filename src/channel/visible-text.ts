@@ -10,12 +10,16 @@ export interface VisibleText {
  * characters, variation selectors, no-break and other odd spaces, private and unassigned code points, lone
  * surrogates, and marks that strike through, enclose or bury the letters around them. Each becomes `⟨U+202E⟩`; a line feed becomes `⏎`, so that a value can never draw a line of its own.
  * Nothing is dropped and no two texts look alike: the two marks themselves, where they occur, are written out too.
- * Joiners and variation selectors inside an emoji stay as they are.
+ * Joiners and variation selectors stay inside an emoji that would not be the same picture without them.
  */
 export function visibleText(text: string): VisibleText {
   let changed = false;
   const visible = text.replace(EMOJI_OR_HIDDEN, (match, emoji: string | undefined) => {
-    if (emoji !== undefined) return emoji;
+    if (emoji !== undefined) {
+      if (emoji.search(INSIDE_EMOJI) < 0 || PICTURE.test(emoji)) return emoji;
+      changed = true;
+      return emoji.replace(INSIDE_EMOJI, escapeOf);
+    }
     if (match === '\n') return LINE_FEED_MARK;
     if (!MARKS.test(match)) changed = true;
     return escapeOf(match);
@@ -27,11 +31,24 @@ const LINE_FEED_MARK = '⏎';
 const MARKS = /^[⏎⟨]$/u;
 
 /**
- * Pictographs with their modifiers and joiners, and keycaps; what hides outside of them is caught by the rest. Code
- * points that are only reserved for pictographs have no picture yet, and all look the same.
+ * What may be one picture: pictographs with their modifiers and joiners, and keycaps; what hides outside of them is
+ * caught by the rest. Code points that are only reserved for pictographs have no picture yet, and all look the same.
  */
 const EMOJI =
   /(?!\p{Cn})\p{ExtPict}(?:\p{EMod}|\uFE0F)?(?:\u200D(?!\p{Cn})\p{ExtPict}(?:\p{EMod}|\uFE0F)?)*|[0-9#*]\uFE0F\u20E3/u;
+
+/** Joiner and variation selector. */
+const INSIDE_EMOJI = /[\u200D\uFE0F]/gu;
+
+/**
+ * Of those with something invisible inside, the ones that Unicode recommends: they have a picture of their own. Two
+ * pictographs that make none together look the same with a joiner between them and without.
+ */
+// biome-ignore lint/complexity/useRegexLiterals: a literal with this flag needs a newer compile target.
+const PICTURE = new RegExp(
+  String.raw`^(?:\p{RGI_Emoji_ZWJ_Sequence}|\p{Basic_Emoji}|\p{Emoji_Keycap_Sequence})$`,
+  'v',
+);
 
 /**
  * U+2800 is a blank braille cell. Of the spaces only U+0020 and the ideographic one, which Chinese text uses and

@@ -37,7 +37,7 @@ export function addChannelCommands(program: Command): void {
       'of the channel: http or socket; webhook or long-connection (default: the first)',
     )
     .option('--port <port>', 'port on 127.0.0.1; 0 is any free port', wholeNumber(0, 65_535), 0)
-    .option('--service <url>', 'where the service listens', 'http://127.0.0.1:8787')
+    .option('--service <url>', 'where the service listens', serviceUrl, 'http://127.0.0.1:8787')
     .option('--minutes <minutes>', 'ends by itself after this long, 1 to 1440', wholeNumber(1, 1_440), 60)
     .action(
       async (
@@ -49,6 +49,13 @@ export function addChannelCommands(program: Command): void {
       },
     );
 }
+
+/** The address itself, without paths: the platform calls the channel's own one on it. */
+const serviceUrl = (text: string): string => {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin;
+  throw new InvalidArgumentError('It has to be where the service listens, like http://127.0.0.1:8787.');
+};
 
 const wholeNumber =
   (least: number, most: number) =>

@@ -15,7 +15,8 @@ export function checkAbsences({ people, names }: Draft, collector: FaultCollecto
         place,
         `names a person that is not there: ${away.delegate}${nearest(away.delegate, known)}`,
       );
-    else if (away.delegate === id) collector.fault(place, 'is the person who is away');
+    else if (away.delegate === id)
+      collector.fault(place, 'is the person who is away: name somebody else, or leave it out');
     else if (delegate?.active === false)
       collector.warning(place, `names somebody who is not active: ${away.delegate}`);
     else if (delegate?.away && overlap(away, delegate.away))

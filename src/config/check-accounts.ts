@@ -15,5 +15,5 @@ export function checkAccounts({ people }: Draft, collector: FaultCollector): voi
     ),
   );
   for (const { path, first } of repeatedIn(accounts))
-    collector.fault(path, `is the same account as ${first}`);
+    collector.fault(path, `is the same account as ${first}: give it to one of the two`);
 }

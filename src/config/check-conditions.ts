@@ -32,7 +32,8 @@ export function checkConditions(resolved: ResolvedPolicies, collector: FaultColl
     if (stricter !== undefined)
       collector.warning(
         [...path, 'when'],
-        `reads what the agent sends, so it is passed over where ${stricter.value.id} matches, which is stricter`,
+        `reads what the agent sends, so it is passed over where ${stricter.value.id} matches, which is stricter: ` +
+          'ask for at least as much as that one',
       );
   }
 }
@@ -43,7 +44,11 @@ function checkExcluded({ path, value }: Entry<PolicyRule>, collector: FaultColle
   const excluded = compileExcluded(value.excluded);
   if (excluded.kind === 'faulty') collector.fault(place, `does not say who: ${faultText(excluded)}`);
   else if (excluded.usesAgentInput)
-    collector.warning(place, 'reads what the agent sends, which may leave out whom it should name');
+    collector.warning(
+      place,
+      'reads metadata or session, by which an agent could leave out whom it should name: ' +
+        'ask about tool, args, agent and requester alone',
+    );
 }
 
 function checkFloor({ path, value }: Entry<FloorConfig>, collector: FaultCollector): void {
@@ -51,8 +56,13 @@ function checkFloor({ path, value }: Entry<FloorConfig>, collector: FaultCollect
   const place = [...path, 'when'];
   const condition = compileCondition(value.when);
   if (condition.kind === 'faulty') collector.fault(place, `is not a condition: ${faultText(condition)}`);
+  // Nobody goes below the floor, least of all by saying that it does not apply.
   else if (condition.usesAgentInput)
-    collector.warning(place, 'reads what the agent sends, which may keep a call from the floor');
+    collector.fault(
+      place,
+      'reads metadata or session, by which an agent could keep its calls from the floor: ' +
+        'ask about tool, args, agent and requester alone',
+    );
 }
 
 const faultText = ({

@@ -30,7 +30,7 @@ export function checkDirects(
     if (reached < quorum)
       collector.fault(
         place,
-        `is direct, and ${reached} people could be written to where ${quorum} must approve: ${named}`,
+        `is direct, and ${reached} people could be written to where ${quorum} must approve: ${named}; add their accounts to people, or set group or both`,
       );
     else collector.warning(place, `is direct, and ${named}: nobody writes to them`);
   }

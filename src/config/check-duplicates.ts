@@ -6,9 +6,9 @@ import type { FaultCollector } from './fault-collector.ts';
 export function checkDuplicates({ names, agents }: Draft, collector: FaultCollector): void {
   for (const section of ['people', 'channels', 'policies', 'agents', 'apiKeys', 'connectors'] as const)
     for (const { path, first } of repeatedIn(names[section]))
-      collector.fault([...path, 'id'], `is the id of ${first} already`);
+      collector.fault([...path, 'id'], `is the id of ${first} already: choose another`);
   for (const { path, first } of repeatedIn(names.tools.filter(({ name }) => !name.endsWith('*'))))
-    collector.fault([...path, 'name'], `makes the same full name as ${first}`);
+    collector.fault([...path, 'name'], `makes the same full name as ${first}: choose another`);
   for (const { path, value } of agents) {
     const hooks = value.hooks.class_hooks.map(
       ({ name }, index): Declared => ({ name, path: [...path, 'hooks', 'class_hooks', index] }),

@@ -37,7 +37,7 @@ function checkUnderFloor(
     const able = ableUnder(draft, { ...left, quorum, approvers });
     // A rule that cannot be met by itself has been reported.
     if (able >= quorum || ableUnder(draft, rule.value) < rule.value.quorum) continue;
-    const message = `is ${quorum} under the floor, and ${able} of these people may approve under both`;
+    const message = `is ${quorum} under the floor, and ${able} of these people may approve under both: name more of the floor's approvers here, or more of these there`;
     const place = [...rule.path, 'quorum'];
     if (when === null && tools.includes('*')) collector.fault(place, message);
     else collector.warning(place, message);
@@ -60,7 +60,8 @@ function checkQuorum(
 ): void {
   // Unknown names have been reported; what they would add is not known.
   if (rule.approvers.length === 0) {
-    if (draft.people.length > 0) collector.fault([...path, 'approvers'], 'names nobody who could approve');
+    if (draft.people.length > 0)
+      collector.fault([...path, 'approvers'], 'names nobody who could approve: name somebody who is active');
     return;
   }
   const place = [...path, 'quorum'];
@@ -72,7 +73,10 @@ function checkQuorum(
       mute.length === 0
         ? ''
         : `; ${mute.join(', ')} can vote neither in these channels nor with a consoleKey`;
-    collector.fault(place, `is ${rule.quorum}, and ${able.length} active people could meet it${reason}`);
+    collector.fault(
+      place,
+      `is ${rule.quorum}, and ${able.length} active people could meet it${reason}: lower it, or name more approvers`,
+    );
     return;
   }
   for (const { from, until, count } of absencesIn(draft, able))

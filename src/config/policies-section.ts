@@ -53,8 +53,8 @@ export type RuleEntry = z.infer<typeof ruleSchema>;
 
 export const policySchema = z.strictObject({
   id: id
-    .refine((value) => value !== 'default', 'is the name of defaultPolicy')
-    .refine((value) => value !== 'floor', 'is the name of the floor'),
+    .refine((value) => value !== 'default', 'is the name of defaultPolicy: choose another')
+    .refine((value) => value !== 'floor', 'is the name of the floor: choose another'),
   tools: z.array(glob).min(1),
   when: text.nullable().default(null),
   ...ruleKeys,

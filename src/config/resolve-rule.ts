@@ -20,9 +20,13 @@ export function resolveRule(
 ): PolicyRule {
   const channels = draft.names.channels.map(({ name }) => name);
   checkNames(channels, [...path, 'channels'], rule.channels ?? [], collector);
-  if (rule.channels?.length === 0) collector.fault([...path, 'channels'], 'is empty: nobody would be asked');
+  if (rule.channels?.length === 0)
+    collector.fault(
+      [...path, 'channels'],
+      'is empty: nobody would be asked; name a channel, or leave it out for all of them',
+    );
   else if (channels.length === 0 && gates)
-    collector.fault(path, 'has nowhere to ask: no channel is configured');
+    collector.fault(path, 'has nowhere to ask: no channel is configured; add one to channels');
   const approvers = resolvePeople(draft, [...path, 'approvers'], rule.approvers, collector);
   const asked = [...new Set(rule.channels ?? channels)];
   return {
@@ -80,7 +84,10 @@ function fallbackOf(
   checkNames(known, place, fallback, collector);
   for (const [index, channel] of fallback.entries())
     if (asked.includes(channel))
-      collector.fault([...place, index], `is asked in any case: ${channel} is one of the policy's channels`);
+      collector.fault(
+        [...place, index],
+        `is asked in any case: ${channel} is one of the policy's channels; take it out here or there`,
+      );
   return { channels: [...new Set(fallback)].map(channelId), afterMs: fallbackAfter };
 }
 
@@ -100,7 +107,10 @@ function escalationOf(
   const named = resolvePeople(draft, [...place, 'to'], escalateAfter.to, collector);
   const to = named.filter((person) => !approvers.includes(person));
   if (named.length > 0 && to.length === 0)
-    collector.fault([...place, 'to'], 'adds nobody who is not an approver already');
+    collector.fault(
+      [...place, 'to'],
+      'adds nobody who is not an approver already: name others, or leave escalateAfter out',
+    );
   return { afterMs: escalateAfter.after, to };
 }
 
@@ -120,7 +130,8 @@ function resolvePeople(
     }
     const members = membersOf({ people }, { kind, name });
     const active = members.filter((person) => person.active);
-    if (active.length === 0 && members.length > 0) collector.warning(place, 'names nobody who is active');
+    if (active.length === 0 && members.length > 0)
+      collector.warning(place, 'names nobody who is active: name others, or take it out');
     for (const person of active) found.add(person.id);
   }
   return [...found];

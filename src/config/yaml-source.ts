@@ -60,6 +60,12 @@ export function readYamlSource(
 
 const ABSENT = Symbol('absent');
 
+/**
+ * What text and jsonb columns refuse. Nearly everything that is configured is frozen into a row one day: a name with
+ * it would be found out when its person votes.
+ */
+const UNSTORABLE = /\0|\p{Surrogate}/u;
+
 class NodeReader {
   readonly collector: FaultCollector;
   readonly #document: Document.Parsed;
@@ -108,7 +114,7 @@ class NodeReader {
     const seen = new Set<string>();
     for (const { key: keyNode, value: valueNode } of pairs) {
       const key = isScalar(keyNode) ? keyNode.value : undefined;
-      if (typeof key !== 'string' || key === '__proto__') {
+      if (typeof key !== 'string' || key === '__proto__' || UNSTORABLE.test(key)) {
         this.collector.fault(path, 'has a key that is not plain text');
         continue;
       }
@@ -138,10 +144,10 @@ class NodeReader {
     const expansion = expandEnvironment(value, this.#environment);
     switch (expansion.kind) {
       case 'plain':
-        return value;
+        return this.#storable(value, path);
       case 'expanded':
         for (const used of expansion.used) this.#secrets.set(used.value, used.name);
-        return expansion.text;
+        return this.#storable(expansion.text, path);
       case 'absent':
         this.#emptyVariables.set(formatPath(path), expansion.name);
         return ABSENT;
@@ -150,6 +156,15 @@ class NodeReader {
         this.#emptyVariables.set(formatPath(path), '');
         return ABSENT;
     }
+  }
+
+  #storable(text: string, path: ConfigPath): string {
+    if (UNSTORABLE.test(text))
+      this.collector.fault(
+        path,
+        'holds a NUL or half of a surrogate pair, which no database can store: write the text without it',
+      );
+    return text;
   }
 
   #startOf(node: unknown): number | null {

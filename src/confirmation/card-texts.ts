@@ -284,7 +284,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
     results: {
       expired: (given, needed) => `Not enough approvals by the deadline (${given}/${needed})`,
       undeliverable: 'No channel could bring the card to an approver',
-      cancelledByNobody: 'Withdrawn by who asked',
+      cancelledByNobody: 'Withdrawn by the requesting side',
       superseded: 'The arguments changed; a newer request took its place',
     },
     execution: {

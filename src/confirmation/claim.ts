@@ -1,3 +1,4 @@
+import { CountersignError } from '../errors.ts';
 import { auditActorOf } from './cancel.ts';
 import type { ConfirmationRequest } from './confirmation-request.ts';
 import type { ClaimInput, ClaimOutcome } from './confirmation-service.ts';
@@ -13,7 +14,8 @@ type RefusalCode = Extract<ClaimOutcome, { kind: 'refused' }>['code'];
 /**
  * Uses the grant up, once, for exactly the arguments that were approved. One transaction: the switches shared, the
  * request locked, everything checked again, then the guarded UPDATE that returns one row, or nothing runs. What has
- * changed since the approval (the tool's definition, read-only, a freeze) revokes the grant for good.
+ * changed since the approval (the tool's definition, read-only, a freeze) revokes the grant for good. Throws `unavailable`,
+ * and nothing is changed, where nobody can say whether the tool has.
  */
 export function claim(
   input: ClaimInput,
@@ -25,6 +27,8 @@ export function claim(
     if (!locked) return { kind: 'not-found' };
     const { request } = locked;
 
+    const before = await claimedBefore(input, request, transaction);
+    if (before !== null) return before;
     const refusal = refusalOf(input, locked);
     if (refusal !== null) return refuse(request, refusal, { opensInMs: locked.opensInMs });
     if (locked.window === 'over') return refuse(await lapseInside(transaction, request), 'lapsed');
@@ -47,10 +51,27 @@ export function claim(
       kind: 'grant.claimed',
       ...subjectOf(request),
       actor: auditActorOf(input.actor),
-      data: { argsDigest: request.argsDigest, sendBy: claimed.sendBy.toISOString() },
+      data: {
+        argsDigest: request.argsDigest,
+        sendBy: claimed.sendBy.toISOString(),
+        ...(input.claimant !== undefined && { claimant: input.claimant }),
+      },
     });
     return { kind: 'claimed', ...claimed };
   });
+}
+
+/** The same claim, made before: its event says by whom. */
+async function claimedBefore(
+  { id, claimant }: ClaimInput,
+  request: ConfirmationRequest,
+  transaction: LedgerTransaction,
+): Promise<ClaimOutcome | null> {
+  if (claimant === undefined || request.status !== 'approved' || request.execution.status !== 'claimed')
+    return null;
+  if ((await transaction.claimantOf(id)) !== claimant) return null;
+  const { executeBy, sendBy } = request.execution;
+  return { kind: 'claimed', request, executeBy, sendBy };
 }
 
 function refusalOf(input: ClaimInput, locked: LockedRequest): RefusalCode | null {
@@ -80,6 +101,10 @@ function revocationOf(
   toolFacts: ToolFacts,
 ): 'tool_changed' | 'read_only' | 'frozen' | null {
   const { request, toolWrites, connector } = locked;
+  if (toolFacts.isUnlisted(request.tool)) {
+    const what = `The server of the tool "${request.tool}" has not been there since the service started`;
+    throw new CountersignError('unavailable', `${what}; claim again once it is.`);
+  }
   if (toolFacts.versionOf(request.tool) !== request.toolVersion) return 'tool_changed';
   return stoppedBy({ tool: request.tool, writes: toolWrites, connector }, controls);
 }

@@ -40,6 +40,8 @@ export interface ConfirmationService {
   }): Promise<ConfirmationRequest | null>;
   /** One person's vote, from whatever surface. The only way anything is decided by people. */
   decide(input: DecideInput): Promise<DecideOutcome>;
+  /** How many people's votes this process holds that are not answered yet. */
+  votesUnderWay(): number;
   /** One approver takes the approval back while nobody has used it. */
   revoke(input: RevokeInput): Promise<RevokeOutcome>;
   /** Withdraws a pending request; an approved and unclaimed one keeps its status and its grant is revoked. */
@@ -121,6 +123,11 @@ export interface ClaimInput {
   readonly actor: Actor;
   /** What is about to run; compared by digest with what was approved. */
   readonly args: JsonObject;
+  /**
+   * A token that nobody else has, new for each grant. A claim that is repeated under it, because its answer was lost, is
+   * answered as it was the first time, while nothing is recorded of the execution.
+   */
+  readonly claimant?: string;
 }
 
 export type ClaimOutcome =

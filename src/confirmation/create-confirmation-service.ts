@@ -46,7 +46,7 @@ export function createConfirmationService(
     if (refused !== null) await ports.refusals.record(refused);
     return outcome;
   };
-  const decide = createDecisionLanes(ports);
+  const lanes = createDecisionLanes(ports);
   return {
     get: (id) => ports.ledger.find(id),
     findByIdempotencyKey: (apiKeyId, key) => ports.ledger.findByIdempotencyKey(apiKeyId, key),
@@ -60,8 +60,9 @@ export function createConfirmationService(
     deliveriesOf: ports.deliveriesOf,
     list: (filter) => ports.ledger.list(filter),
     wait: (input) => ports.waiter.wait(input),
+    votesUnderWay: lanes.size,
     async decide(input) {
-      const outcome = await decide(input);
+      const outcome = await lanes.decide(input);
       return keep(outcome, refusedVote(input, outcome, ports.people));
     },
     async revoke(input) {
@@ -88,7 +89,7 @@ export function createConfirmationService(
 }
 
 async function momentOf(
-  { id, tool }: ConfirmationRequest,
+  { id, tool, toolVersion }: ConfirmationRequest,
   ports: {
     readonly ledger: Pick<ConfirmationLedger, 'switchedCallOf' | 'controls'>;
     readonly freezes: Pick<Freezes, 'active'>;
@@ -99,6 +100,7 @@ async function momentOf(
   return {
     freezes: await ports.freezes.active(),
     readOnly: call && readOnlyScope(call, await ports.ledger.controls()),
-    toolVersion: ports.toolFacts.versionOf(tool),
+    // What nobody can say now is not called changed.
+    toolVersion: ports.toolFacts.isUnlisted(tool) ? toolVersion : ports.toolFacts.versionOf(tool),
   };
 }

@@ -23,6 +23,12 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
+export interface DecisionLanes {
+  decide(input: DecideInput): Promise<DecideOutcome>;
+  /** How many votes are here that are not answered yet. */
+  size(): number;
+}
+
 /**
  * The one door through which people decide, for every surface. A decision that comes alone is made at once; those that
  * come while others are on their way are made together, in one transaction for many requests, which is what lets a
@@ -31,13 +37,12 @@ interface Waiting {
  * What cannot be decided together is decided on its own, and so is everything of a transaction that failed at once:
  * nobody's vote is lost to somebody else's fault.
  */
-export function createDecisionLanes(
-  ports: DecidePorts & { readonly clock: Clock },
-): (input: DecideInput) => Promise<DecideOutcome> {
+export function createDecisionLanes(ports: DecidePorts & { readonly clock: Clock }): DecisionLanes {
   const { clock } = ports;
   const waiting = new Set<Waiting>();
   const underway = new Set<ConfirmationId>();
   let lanesTaken = 0;
+  let unanswered = 0;
 
   const hasWaitedLong = ({ since }: Waiting) => clock.monotonic() - since > LONGEST_WAIT_MS;
 
@@ -103,9 +108,17 @@ export function createDecisionLanes(
     }
   }
 
-  return (input) =>
-    new Promise((resolve, reject) => {
-      waiting.add({ input, since: clock.monotonic(), resolve, reject });
-      fillLanes();
-    });
+  return {
+    decide(input) {
+      unanswered += 1;
+      const answered = new Promise<DecideOutcome>((resolve, reject) => {
+        waiting.add({ input, since: clock.monotonic(), resolve, reject });
+        fillLanes();
+      });
+      return answered.finally(() => {
+        unanswered -= 1;
+      });
+    },
+    size: () => unanswered,
+  };
 }

@@ -101,6 +101,8 @@ export interface LedgerTransaction {
   close(id: ConfirmationId, decision: NewDecision): Promise<ClosedConfirmationRequest | null>;
   /** Uses the grant up. Null, and nothing changed, unless approved, unclaimed, inside its window and of this digest. */
   claim(id: ConfirmationId, argsDigest: string): Promise<ClaimedGrant | null>;
+  /** Whose claim used the grant up, by the event that was recorded with it; null where that names nobody. */
+  claimantOf(id: ConfirmationId): Promise<string | null>;
   /** Notes that the cool-off is over. Null, and nothing changed, unless the grant is unclaimed and its time has come. */
   endCoolOff(id: ConfirmationId): Promise<ConfirmationRequest | null>;
   /**

@@ -4,7 +4,7 @@ import { canonicalEventText, chainOf, sha256Hex } from '../audit/event-hash.ts';
 import { storableData, storableText } from '../audit/storable-data.ts';
 import { newEventId, parseConfirmationId, parseRunId } from '../ids.ts';
 import type { Connection, Database } from './database.ts';
-import { auditChains } from './schema/audit.ts';
+import { rowsOf } from './rows-of.ts';
 
 /**
  * Puts events on the record inside the caller's transaction, in the order given, each linked to the one before it in
@@ -87,21 +87,16 @@ async function lockChains(
     else missing.add(chain);
   }
   if (missing.size === 0) return ends;
-  const values = [...missing].sort().map((chain) => ({ chain, length: 0, head: '' }));
-  const locked = await connection
-    .insert(auditChains)
-    .values(values)
-    .onConflictDoUpdate({
-      target: auditChains.chain,
-      // Changes nothing: it is there to lock the row.
-      set: { length: sql`${auditChains.length}` },
-    })
-    .returning({
-      chain: auditChains.chain,
-      length: auditChains.length,
-      head: auditChains.head,
-      at: sql<string>`${CLOCK_TEXT(sql`clock_timestamp()`)}`,
-    });
+  // The update changes nothing: it is there to lock the row.
+  const locked = await rowsOf<ChainEnd & { readonly chain: string }>(
+    connection,
+    sql`
+    insert into audit_chains (chain, length, head)
+    select chain, 0, '' from unnest(${sql.param([...missing].sort())}::text[]) with ordinality as wanted (chain, place)
+    order by place
+    on conflict (chain) do update set length = audit_chains.length
+    returning chain, length, head, ${CLOCK_TEXT(sql`clock_timestamp()`)} as at`,
+  );
   for (const { chain, length, head, at } of locked) ends.set(chain, { length, head, at });
   return ends;
 }

@@ -1,7 +1,9 @@
+import type { Clock } from '../clock.ts';
+import { Rounds } from '../rounds.ts';
 import type { Notifier, Topic } from './database.ts';
 
 /** What a run writes within this time is announced once. */
-const INTERVAL_MS = 20;
+const REST_MS = 20;
 
 /**
  * Announces what this process has committed, to whoever watches: the first at once, what comes within the next
@@ -10,25 +12,23 @@ const INTERVAL_MS = 20;
  */
 export class CoalescedNotices {
   readonly #notifier: Pick<Notifier, 'notify'>;
-  readonly #waiting = new Map<string, Topic>();
-  #resting = false;
+  readonly #rounds: Rounds;
+  #waiting = new Map<string, readonly [topic: Topic, id: string]>();
 
-  constructor(notifier: Pick<Notifier, 'notify'>) {
+  constructor({ notifier, clock }: { readonly notifier: Pick<Notifier, 'notify'>; readonly clock: Clock }) {
     this.#notifier = notifier;
+    this.#rounds = new Rounds({ clock, restMs: REST_MS, round: () => this.flush() });
   }
 
   announce(topic: Topic, id: string): void {
-    this.#waiting.set(`${topic} ${id}`, topic);
-    if (!this.#resting) this.#send();
+    this.#waiting.set(`${topic} ${id}`, [topic, id]);
+    this.#rounds.call();
   }
 
-  #send(): void {
-    this.#resting = this.#waiting.size > 0;
-    if (!this.#resting) return;
-    for (const [key, topic] of this.#waiting) {
-      void this.#notifier.notify(topic, key.slice(topic.length + 1)).catch(() => {});
-    }
-    this.#waiting.clear();
-    setTimeout(() => this.#send(), INTERVAL_MS).unref();
+  /** Sends what rests, without the rest: for who closes the database next. Never rejects. */
+  async flush(): Promise<void> {
+    const announced = [...this.#waiting.values()];
+    this.#waiting = new Map();
+    await Promise.allSettled(announced.map(([topic, id]) => this.#notifier.notify(topic, id)));
   }
 }

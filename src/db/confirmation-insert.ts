@@ -58,6 +58,6 @@ export async function insertConfirmation(
   if (!row) return null;
   await insertExplanation(connection, request.id, request.explanation);
   const { id, places } = request;
-  await insertDeliveries(connection, { confirmationId: id, places, now: row.createdAt });
+  await insertDeliveries(connection, { confirmationId: id, places, at: row.createdAt });
   return row;
 }

@@ -1,4 +1,4 @@
-import { and, eq, isNull, ne, type SQL, sql } from 'drizzle-orm';
+import { and, eq, isNull, ne, sql } from 'drizzle-orm';
 import type { NewAuditEvent } from '../audit/audit-event.ts';
 import { chainOf } from '../audit/event-hash.ts';
 import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
@@ -16,7 +16,9 @@ import { readControls } from './gate-controls.ts';
 import { giveOutcomeBack } from './give-outcome-back.ts';
 import { changeHeld, type GuardedChange, type HeldRequest, NOW, STAMP } from './held-request.ts';
 import { insertReminders } from './reminder-store.ts';
+import { rowsOf } from './rows-of.ts';
 import { holdSameCall } from './same-call.ts';
+import { auditEvents } from './schema/audit.ts';
 import { confirmations } from './schema/confirmations.ts';
 import { settleInvocation } from './settle-invocation.ts';
 
@@ -133,7 +135,9 @@ export function openLedgerTransaction(
         nextStepAt: next,
         ...(delegatedSeats.length === 0
           ? {}
-          : { delegatedSeats: sql`${confirmations.delegatedSeats} || ${textArray(delegatedSeats)}` }),
+          : {
+              delegatedSeats: sql`${confirmations.delegatedSeats} || ${sql.param([...delegatedSeats])}::text[]`,
+            }),
         ...(escalate ? { escalatedAt: STAMP } : {}),
         ...(remind ? { remindedAt: STAMP } : {}),
       };
@@ -165,6 +169,15 @@ export function openLedgerTransaction(
       });
       const { executeBy, sendBy } = updated?.row ?? {};
       return updated && executeBy && sendBy ? { request: updated.request, executeBy, sendBy } : null;
+    },
+
+    async claimantOf(id) {
+      const [claim] = await rowsOf<{ claimant: string | null }>(
+        connection,
+        sql`select data ->> 'claimant' as claimant from ${auditEvents}
+            where ${auditEvents.confirmationId} = ${id} and ${auditEvents.kind} = 'grant.claimed'`,
+      );
+      return claim?.claimant ?? null;
     },
 
     async endCoolOff(id) {
@@ -233,8 +246,7 @@ export function openLedgerTransaction(
     },
 
     async queueCards(id, places) {
-      const now = sql<Date>`clock_timestamp()` as unknown as Date;
-      await insertDeliveries(connection, { confirmationId: id, places, now });
+      await insertDeliveries(connection, { confirmationId: id, places, at: null });
       changed.add(id);
     },
 
@@ -259,9 +271,3 @@ export function openLedgerTransaction(
 
   return { transaction, flush };
 }
-
-const textArray = (texts: readonly string[]): SQL =>
-  sql`array[${sql.join(
-    texts.map((text) => sql`${text}::text`),
-    sql`, `,
-  )}]`;

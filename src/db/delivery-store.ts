@@ -14,31 +14,38 @@ import { deliveries, renderedCards } from './schema/deliveries.ts';
 
 /**
  * Queues one card a place, in the transaction that stores the request or adds to those whom it asks; a place that has
- * one keeps it. Notify the topic `confirmation` after the commit.
+ * one keeps it. Notify the topic `confirmation` after the commit. One statement with one text, however many places.
  */
 export async function insertDeliveries(
   connection: Connection,
   input: {
     readonly confirmationId: ConfirmationId;
     readonly places: readonly CardPlace[];
-    readonly now: Date;
+    /** When they are made; null: at this moment. */
+    readonly at: Date | null;
   },
 ): Promise<void> {
   if (input.places.length === 0) return;
-  const rows = input.places.map(({ channel, address, direct }) => ({
-    ...firstIssue(),
-    confirmationId: input.confirmationId,
-    channelId: channel,
+  const places = input.places.map(({ channel, address, direct }) => ({
+    id: newDeliveryId(),
+    channel_id: channel,
     ...address,
-    personId: direct?.person.id ?? null,
-    personName: direct?.person.name ?? null,
-    personIds: direct?.ids ?? null,
+    person_id: direct?.person.id,
+    person_name: direct?.person.name,
+    person_ids: direct?.ids,
     token: newToken(),
-    nextAttemptAt: input.now,
-    at: input.now,
-    createdAt: input.now,
   }));
-  await connection.insert(deliveries).values(rows).onConflictDoNothing();
+  // A delivery's first message goes by the delivery's own id.
+  await connection.execute(sql`
+    insert into deliveries (id, issue_id, confirmation_id, channel_id, provider, app, tenant, chat, person_id,
+                            person_name, person_ids, token, next_attempt_at, at, created_at)
+    select place.id, place.id, ${input.confirmationId}::uuid, channel_id, provider, app, tenant, chat, person_id,
+           person_name, person_ids, token, clock.now, clock.now, clock.now
+    from jsonb_to_recordset(${JSON.stringify(places)}::text::jsonb) as place (
+           id uuid, channel_id text, provider text, app text, tenant text, chat text, person_id text,
+           person_name text, person_ids jsonb, token text),
+         (select coalesce(${input.at?.toISOString() ?? null}::timestamptz, clock_timestamp()) as now) as clock
+    on conflict do nothing`);
 }
 
 /**
@@ -227,12 +234,6 @@ export const createTapDeliveries = ({ connection }: Pick<Database, 'connection'>
 
 const personOf = ({ personId: id, personName: name }: typeof deliveries.$inferSelect): PersonRef | null =>
   id === null ? null : { id, name: name ?? id };
-
-/** A delivery's first message goes by the delivery's own id. */
-function firstIssue() {
-  const id = newDeliveryId();
-  return { id, issueId: id };
-}
 
 /** 128 bits in base64url: names a card in its own buttons, and cannot be guessed. */
 const newToken = (): string => randomBytes(16).toString('base64url');

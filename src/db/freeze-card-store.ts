@@ -1,8 +1,9 @@
-import { and, asc, eq, gt, inArray, or, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, or, sql } from 'drizzle-orm';
 import type { FreezeCardPort } from '../confirmation/freeze-cards.ts';
 import type { ConfirmationId } from '../ids.ts';
 import type { Connection, Database } from './database.ts';
 import { wantVersion } from './delivery-store.ts';
+import { isAnyOf } from './is-any-of.ts';
 import { confirmations } from './schema/confirmations.ts';
 import { freezes } from './schema/freezes.ts';
 
@@ -69,13 +70,13 @@ async function refresh(connection: Connection, ids: readonly ConfirmationId[]): 
   await connection
     .select({ id: confirmations.id })
     .from(confirmations)
-    .where(inArray(confirmations.id, [...ids]))
+    .where(isAnyOf(confirmations.id, ids))
     .orderBy(asc(confirmations.id))
     .for('update');
   const rows = await connection
     .update(confirmations)
     .set({ version: sql`${confirmations.version} + 1` })
-    .where(and(inArray(confirmations.id, [...ids]), OPEN))
+    .where(and(isAnyOf(confirmations.id, ids), OPEN))
     .returning({ id: confirmations.id, version: confirmations.version });
   for (const { id, version } of rows) await wantVersion(connection, id as ConfirmationId, version);
   return rows.map(({ id }) => id as ConfirmationId);

@@ -31,18 +31,13 @@ export async function insertReminders(
       ),
     );
   if (shown.length === 0) return;
-  await connection
-    .insert(reminders)
-    .values(
-      shown.map(({ id }) => ({
-        id: uuidv7(),
-        deliveryId: id,
-        kind,
-        nextAttemptAt: CLOCK as unknown as Date,
-        at: CLOCK as unknown as Date,
-      })),
-    )
-    .onConflictDoNothing();
+  const ids = shown.map(() => uuidv7());
+  const deliveryIds = shown.map(({ id }) => id);
+  await connection.execute(sql`
+    insert into reminders (id, delivery_id, kind, next_attempt_at, at)
+    select note.id, note.delivery_id, ${kind}::text, ${CLOCK}, ${CLOCK}
+    from unnest(${sql.param(ids)}::uuid[], ${sql.param(deliveryIds)}::uuid[]) as note (id, delivery_id)
+    on conflict do nothing`);
 }
 
 const OF_OPEN_REQUESTS: ReadonlySet<ReminderKind> = new Set(['reminder', 'escalation']);

@@ -1,8 +1,9 @@
-import { asc, inArray } from 'drizzle-orm';
+import { asc } from 'drizzle-orm';
 import type { RunWait } from '../agent/run-waits.ts';
 import type { ConfirmationId, RunId } from '../ids.ts';
 import type { ConfirmationRow } from './confirmation-row.ts';
 import type { Connection } from './database.ts';
+import { isAnyOf } from './is-any-of.ts';
 import { confirmations } from './schema/confirmations.ts';
 import { runs } from './schema/runs.ts';
 
@@ -56,7 +57,7 @@ async function lockRequests(
   const rows = await transaction
     .select({ id, status, executionStatus, coolingOff, supersededBy })
     .from(confirmations)
-    .where(inArray(id, ids))
+    .where(isAnyOf(id, ids))
     .orderBy(asc(id))
     .for('share', { skipLocked: true });
   return new Map(rows.map((row) => [row.id as ConfirmationId, row]));
@@ -71,7 +72,7 @@ async function lockDelegates(
   const rows = await transaction
     .select({ id: runs.id, status: runs.status })
     .from(runs)
-    .where(inArray(runs.id, ids))
+    .where(isAnyOf(runs.id, ids))
     .orderBy(asc(runs.id))
     .for('share', { skipLocked: true });
   return new Map(rows.map((row) => [row.id, row.status]));

@@ -1,7 +1,7 @@
 import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { ChatMessage } from '../agent/chat-message.ts';
 import type { PlanNode } from '../agent/plan.ts';
-import { runFinishedEvent } from '../agent/run-audit.ts';
+import { hooksChangedEvent, runFinishedEvent } from '../agent/run-audit.ts';
 import {
   type InvocationLog,
   LeaseLost,
@@ -13,6 +13,7 @@ import {
 } from '../agent/run-record.ts';
 import type { RunLease } from '../agent/run-store.ts';
 import type { RunWait } from '../agent/run-waits.ts';
+import type { HookChain } from '../hook/hook-chain.ts';
 import type { AgentId, ConfirmationId, InvocationId, RunId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { CoalescedNotices } from './coalesced-notices.ts';
@@ -74,6 +75,18 @@ export class RunRecordStore implements RunRecord {
 
   async planned(plan: readonly PlanNode[]): Promise<void> {
     await this.#write({ events: [], plan });
+  }
+
+  async takenUpUnder(hooks: HookChain): Promise<void> {
+    await this.#write({
+      events: [],
+      hooks,
+      // Those that people were asked about were judged before.
+      insert: sql`update ${invocations} set hook_revision = held.hook_revision from held
+        where ${invocations.runId} = ${this.run} and ${invocations.phase} = 'proposed'
+          and not exists (select 1 from confirmations where invocation_id = ${invocations.id})`,
+      audit: hooksChangedEvent(this.run, this.#agent, hooks),
+    });
   }
 
   async workedMs(): Promise<number> {
@@ -316,10 +329,10 @@ export class RunRecordStore implements RunRecord {
     const callId = made.callId === null ? null : storableText(made.callId);
     return sql`
       insert into ${invocations} (id, run_id, turn, place, node, call_id, tool, phase, status, args, proposed_digest,
-                                  side_effects, created_at, finished_at)
+                                  hook_revision, side_effects, created_at, finished_at)
       select ${id}::uuid, ${this.run}::uuid, ${turn}::integer, ${place}::integer, ${node}::text, ${callId}::text,
              ${storableText(tool)}::text, ${made.phase}::text, ${made.status}::text, ${jsonb(made.args)},
-             ${made.proposedDigest}::text, '[]'::jsonb, clock_timestamp(),
+             ${made.proposedDigest}::text, held.hook_revision, '[]'::jsonb, clock_timestamp(),
              case when ${made.phase}::text = 'settled' then clock_timestamp() end
       from held`;
   }

@@ -45,6 +45,7 @@ export function runFactsFromRow(row: RunRow): RunFacts {
     requester: requesterOf(row),
     requesterNamedByAgent: row.requesterNamedByAgent,
     evaluation: row.evaluation,
+    hooks: row.hookChain,
     apiKeyId: row.apiKeyId,
     parent:
       row.parentRun !== null && row.parentInvocation !== null

@@ -1,10 +1,13 @@
 import { and, asc, eq, gt, inArray, isNotNull, isNull, ne, or, sql } from 'drizzle-orm';
 import { runStartedEvent } from '../agent/run-audit.ts';
 import { MOST_DELEGATES, type RunFacts, type RunStore } from '../agent/run-store.ts';
+import type { Clock } from '../clock.ts';
 import type { RunId } from '../ids.ts';
 import { appendAuditEvents } from './audit-store.ts';
 import { CoalescedNotices } from './coalesced-notices.ts';
 import type { Connection, Database } from './database.ts';
+import { isAnyOf } from './is-any-of.ts';
+import { rowsOf } from './rows-of.ts';
 import { RunRecordStore } from './run-record-store.ts';
 import { runFromRow } from './run-rows.ts';
 import { invocations, runEvents, runs, runWorkers } from './schema/runs.ts';
@@ -15,9 +18,15 @@ const OPEN = ['running', 'waiting'] as const;
 const BEGUN_WITHIN = sql`interval '30 seconds'`;
 
 /** Runs on PostgreSQL and on the embedded database; leases by the database's clock. */
-export function createRunStore(database: Database): RunStore {
+export function createRunStore({
+  database,
+  clock,
+}: {
+  readonly database: Database;
+  readonly clock: Clock;
+}): RunStore {
   const { connection } = database;
-  const notices = new CoalescedNotices(database.notifier);
+  const notices = new CoalescedNotices({ notifier: database.notifier, clock });
   // It is committed: a lost wake-up only delays whoever watches the run, until the next poll.
   const notifyChanged = (id: RunId) => database.notifier.notify('run', id).catch(() => {});
   return {
@@ -87,7 +96,7 @@ export function createRunStore(database: Database): RunStore {
       const rows = await connection
         .select({ id: runs.id, eventSeq: runs.eventSeq })
         .from(runs)
-        .where(inArray(runs.id, [...ids]));
+        .where(isAnyOf(runs.id, ids));
       return new Map(rows.map((row) => [row.id, row.eventSeq]));
     },
 
@@ -173,7 +182,7 @@ export function createRunStore(database: Database): RunStore {
         const taken = await transaction
           .update(runs)
           .set(takenBy(owner))
-          .where(inArray(runs.id, ids))
+          .where(isAnyOf(runs.id, ids))
           .returning({ run: runs.id, agent: runs.agent, fencingToken: runs.fencingToken });
         return taken;
       }),
@@ -199,6 +208,8 @@ export function createRunStore(database: Database): RunStore {
 
     async endLease(owner) {
       await connection.delete(runWorkers).where(eq(runWorkers.owner, owner));
+      // The last that a process does with its runs before it closes the database.
+      await notices.flush();
     },
 
     record: (lease) => new RunRecordStore(database, lease, notices),
@@ -206,25 +217,44 @@ export function createRunStore(database: Database): RunStore {
 }
 
 /**
- * Why a run starts no other one: it is over, whatever a worker that lost it still thinks, or it has started all the
- * runs that it may, this invocation's not counted. Locks it: calls of one turn come at once, and so may its end.
+ * Why a run starts no other one: it is over, or one above it is, whatever a worker that lost it still thinks; or its tree
+ * holds all the runs that it may, this invocation's not counted. Locks the caller and then the root, as whatever goes
+ * from a run to the one above it does: calls of one turn come at once, those of its delegates too, and so may its end.
  */
 async function refusalOf(
   transaction: Connection,
   parent: NonNullable<RunFacts['parent']>,
 ): Promise<'unwanted' | 'too-many' | null> {
-  const [caller] = await transaction
-    .select({ finishedAt: runs.finishedAt, cancelRequestedAt: runs.cancelRequestedAt })
-    .from(runs)
-    .where(eq(runs.id, parent.run))
-    .for('no key update');
-  if (!caller || caller.finishedAt !== null || caller.cancelRequestedAt !== null) return 'unwanted';
-  const started = await transaction.$count(
-    runs,
-    and(eq(runs.parentRun, parent.run), ne(runs.parentInvocation, parent.invocation)),
+  await lockRun(transaction, parent.run);
+  const line = await rowsOf<{ id: RunId; over: boolean }>(
+    transaction,
+    sql`
+    with recursive line as (
+      select id, parent_run, depth, finished_at, cancel_requested_at from runs where id = ${parent.run}
+      union all
+      select above.id, above.parent_run, above.depth, above.finished_at, above.cancel_requested_at
+      from runs as above join line on above.id = line.parent_run
+    )
+    select id, (finished_at is not null or cancel_requested_at is not null) as over from line order by depth`,
   );
-  return started >= MOST_DELEGATES ? 'too-many' : null;
+  const [root] = line;
+  if (root === undefined || line.some(({ over }) => over)) return 'unwanted';
+  if (root.id !== parent.run) await lockRun(transaction, root.id);
+  const [started] = await rowsOf<{ count: number }>(
+    transaction,
+    sql`
+    with recursive tree as (
+      select id, parent_invocation from runs where parent_run = ${root.id}
+      union all
+      select below.id, below.parent_invocation from runs as below join tree on below.parent_run = tree.id
+    )
+    select count(*)::integer as count from tree where parent_invocation <> ${parent.invocation}`,
+  );
+  return (started?.count ?? 0) >= MOST_DELEGATES ? 'too-many' : null;
 }
+
+const lockRun = (transaction: Connection, id: RunId) =>
+  transaction.select({ id: runs.id }).from(runs).where(eq(runs.id, id)).for('no key update');
 
 const takenBy = (owner: string) => ({
   leaseOwner: owner,
@@ -245,6 +275,7 @@ const rowOf = (facts: RunFacts) => ({
   requesterName: facts.requester?.name ?? null,
   requesterNamedByAgent: facts.requesterNamedByAgent,
   evaluation: facts.evaluation,
+  hookChain: facts.hooks,
   apiKeyId: facts.apiKeyId,
   parentRun: facts.parent?.run ?? null,
   parentInvocation: facts.parent?.invocation ?? null,

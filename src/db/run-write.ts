@@ -4,6 +4,7 @@ import type { InvocationStatus, RunEvent } from '../agent/run.ts';
 import type { RunEnd } from '../agent/run-record.ts';
 import type { RunLease } from '../agent/run-store.ts';
 import type { NewAuditEvent } from '../audit/audit-event.ts';
+import type { HookChain } from '../hook/hook-chain.ts';
 import type { InvocationId, RunId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import { auditAppend } from './audit-append.ts';
@@ -17,12 +18,14 @@ export type NewRunEvent = Pick<RunEvent, 'kind'> & { readonly data: JsonObject }
 /** One change of a run by the worker that holds it. */
 export interface RunWrite {
   readonly events: readonly NewRunEvent[];
-  /** A statement that adds a row; reads `from held`, so that nothing is added where the run is not held. */
+  /** A statement that adds rows or changes them; reads `from held`, so that nothing is added where the run is not held. */
   readonly insert?: SQL;
   readonly change?: InvocationChange;
   readonly holding?: boolean;
   /** The plan that a run without one has been given. */
   readonly plan?: readonly PlanNode[];
+  /** The hooks under which it works from here on. */
+  readonly hooks?: HookChain;
   /** The end of the run: its last write. */
   readonly end?: RunEnd;
   /** What goes on the audit log with it, or nothing is written. */
@@ -60,7 +63,7 @@ export interface InvocationChange {
 export async function writeToRun(
   connection: Connection,
   lease: RunLease,
-  { events, insert, change, holding, plan, end, audit, asks }: RunWrite,
+  { events, insert, change, holding, plan, hooks, end, audit, asks }: RunWrite,
 ): Promise<WrittenToRun | null> {
   const rows = events.map(({ kind, data }, index) => ({ place: index + 1, kind, data: storableJson(data) }));
   const target =
@@ -78,11 +81,12 @@ export async function writeToRun(
         event_seq = event_seq + ${events.length}::integer * (select count(*) from target)::integer,
         ${holding === undefined ? sql`` : sql`holding = ${holding},`}
         ${plan === undefined ? sql`` : sql`plan = ${JSON.stringify(storableJson(plan))}::text::jsonb,`}
+        ${hooks === undefined ? sql`` : sql`hook_chain = ${JSON.stringify(hooks)}::text::jsonb,`}
         ${end === undefined ? sql`` : endSet(end)}
         status = ${end === undefined ? statusAfter(lease, change, holding) : sql`${end.status}`}
       where ${runs.id} = ${lease.run} and ${runs.fencingToken} = ${lease.fencingToken} and ${runs.finishedAt} is null
         ${append === null ? sql`` : sql`and ${append.chainExists}`}
-      returning event_seq, parent_run
+      returning event_seq, parent_run, hook_chain ->> 'revision' as hook_revision
     ),
     changed as (${
       change === undefined

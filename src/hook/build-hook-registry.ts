@@ -27,7 +27,8 @@ export function buildHookRegistry(input: BuildHookRegistry): HookRegistry {
   const hooks = built.flatMap(({ hook }) => hook ?? []);
   const faults = built.flatMap((one) => one.faults);
   try {
-    const registry = new HookRegistry({ hooks, gate: input.gate });
+    const options = new Map(input.declarations.map((declaration) => [declaration.name, declaration.options]));
+    const registry = new HookRegistry({ hooks, gate: input.gate, options });
     if (faults.length === 0) return registry;
   } catch (error) {
     if (!(error instanceof HookBuildError)) throw error;

@@ -8,7 +8,10 @@ import type { JsonObject } from '../json.ts';
 export interface HookContext {
   /** Full name of the tool, `<connector>__<tool>` or an external tool's own name. */
   readonly toolName: string;
-  /** The arguments as the hooks before this one left them. */
+  /**
+   * The arguments as the hooks before this one left them, whole until the call is decided. At `PostToolUse` and
+   * `ToolSettled` what is secret by its name, its shape or the operator's list is masked, as it is on cards.
+   */
   readonly toolArgs: JsonObject;
   readonly agentId: AgentId;
   /** The person the agent acts for; null where the call names nobody and the agent has no owner. */

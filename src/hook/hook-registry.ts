@@ -1,5 +1,6 @@
 import { GateHook } from './hook.ts';
 import { HookBuildError } from './hook-build-error.ts';
+import { type HookChain, hookChainOf } from './hook-chain.ts';
 import type { AnyHookPoint } from './hook-point.ts';
 import { HOOK_POINTS } from './hook-point.ts';
 import type { RegisteredHook, RegistrableHook } from './registered-hook.ts';
@@ -10,14 +11,20 @@ import { registerHook } from './registered-hook.ts';
  * given, the confirmation gate after all others. Never changes once it is built.
  */
 export class HookRegistry {
+  /** What the record says of them. */
+  readonly chain: HookChain;
   readonly #byPoint: ReadonlyMap<string, readonly RegisteredHook[]>;
   readonly #gate: RegisteredHook;
 
-  /** Throws a `HookBuildError` with every fault of every hook. `points` only differs where a test declares its own. */
+  /**
+   * Throws a `HookBuildError` with every fault of every hook. `points` only differs where a test declares its own;
+   * `options` are what the configuration gave hooks, by name: another revision of the chain where they differ.
+   */
   constructor(input: {
     readonly hooks: readonly RegistrableHook[];
     readonly gate: GateHook;
     readonly points?: readonly AnyHookPoint[];
+    readonly options?: ReadonlyMap<string, unknown>;
   }) {
     const points = input.points ?? HOOK_POINTS;
     const registered = [...input.hooks, input.gate].map((hook) => registerHook(hook, points));
@@ -42,6 +49,7 @@ export class HookRegistry {
       ]),
     );
     this.#gate = entries[entries.length - 1] as RegisteredHook;
+    this.chain = hookChainOf([...this.#byPoint.values()].flat(), (name) => input.options?.get(name));
   }
 
   /** The hooks of a point, in the order in which they run. Throws for a point that the registry was not built with. */

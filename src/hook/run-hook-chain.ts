@@ -66,7 +66,9 @@ export async function runHookChain<Context extends object, Result extends Sided>
       continue;
     }
     context = taken.context;
-    for (const text of taken.result.sideEffects ?? []) sideEffects.push({ hook: hook.name, text });
+    if (taken.result.sideEffects !== undefined) {
+      for (const text of taken.result.sideEffects) sideEffects.push({ hook: hook.name, text });
+    }
     chain.onResult?.(taken.result);
     if (chain.stops?.(taken.result)) return { kind: 'stopped', by: hook, result: taken.result, context };
   }

@@ -282,6 +282,40 @@ describe('the DAG executor', () => {
     expect(statuses(await engine.engine.runs.get(id))).toEqual({ a: 'unknown' });
   });
 
+  it('an evaluation stubs what needs the result of a stubbed call, and runs the rest', async () => {
+    const needs = { payee: 'Acme Ltd', amount: { $from: 'pay', path: '/total' } };
+    const plan = [
+      gated('pay', { onRejected: 'skip' }),
+      toolNode('note', 'oa__log', { about: [{ $from: 'pay', path: '/id' }] }),
+      toolNode('again', 'oa__pay', needs),
+      toolNode('later', 'oa__log', { said: { $from: 'note' } }),
+      free('behind', { dependsOn: ['again'] }),
+    ];
+    const { id } = await engine.start({ agent: agentId('planner'), plan, evaluation: true });
+    const run = await engine.finished(id);
+    expect(run.status).toBe('succeeded');
+    expect(statuses(run)).toEqual({
+      ...{ pay: 'stubbed', note: 'stubbed', again: 'stubbed', later: 'stubbed' },
+      behind: 'succeeded',
+    });
+    const message = 'It needs the result of node "pay", which an evaluation does not run.';
+    expect(run.invocations.find(({ node }) => node === 'again')).toMatchObject({
+      args: needs,
+      confirmation: null,
+      error: { code: 'depends_on_stub', message },
+    });
+    expect(JSON.parse(run.output ?? '')).toEqual({
+      later: { status: 'stubbed', executed: false, message: expect.stringContaining('"note"') },
+      behind: { logged: true },
+    });
+    expect(tools.calls.map(({ path }) => path)).toEqual(['/log']);
+    const events = await engine.recorded(id);
+    expect(events.filter(({ kind }) => kind === 'tool.stubbed').map(({ data }) => data.code)).toEqual([
+      null,
+      ...Array(3).fill('depends_on_stub'),
+    ]);
+  });
+
   it('runs an agent as a node, as a run of its own, and waits while its call waits', async () => {
     model.script('helper', [
       { calls: [{ id: 'c', name: 'oa__pay', arguments: PAYMENT }] },

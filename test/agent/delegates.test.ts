@@ -37,6 +37,7 @@ describe('delegates', () => {
           agent('boss', { delegates: [agentId('clerk'), agentId('mirror')], tools: ['oa__weather'] }),
           agent('clerk', { hooks: [{ name: 'deny-log', options: {} }], limits: { ...NO_LIMITS, turns: 3 } }),
           agent('careful', { delegates: [agentId('clerk')], requireConfirmationForAll: true }),
+          agent('chair', { delegates: [agentId('careful')] }),
           agent('mirror', { delegates: [agentId('mirror')] }),
         ],
       }),
@@ -145,15 +146,21 @@ describe('delegates', () => {
     expect(JSON.stringify(model.requestsOf('mirror').map(toolResults))).toContain('at most 4 deep');
   });
 
-  it('can be only so many in one run', async () => {
+  it.each([
+    ['in one run', 'careful'],
+    ['in a run and all that it starts', 'chair'],
+  ])('can be only so many %s', async (_where, root) => {
+    model.script('chair', [{ calls: [delegate('d', 'careful')] }, { text: 'Enough.' }]);
     model.script('careful', [{ calls: [delegate('d', 'clerk')] }, { text: 'Enough.' }]);
-    const { id } = await engine.start({ agent: agentId('careful') });
-    const [request] = await engine.asked(id);
+    const { id } = await engine.start({ agent: agentId(root) });
+    const caller =
+      root === 'careful' ? id : await until(async () => (await engine.engine.runs.get(id))?.childRuns[0]);
+    const [request] = await engine.asked(caller);
     await database.connection.execute(sql`
       insert into runs (id, organization, agent, executor, status, input, session, requester_named_by_agent,
                         evaluation, parent_run, parent_invocation, depth, finished_at)
       select gen_random_uuid(), 'acme', 'clerk', 'react', 'succeeded', '', '', false, false, ${id}, gen_random_uuid(),
-             1, now() from generate_series(1, 100)`);
+             1, now() from generate_series(1, ${root === 'careful' ? 100 : 99})`);
     if (request) await engine.decide(request.id, 'approve');
     expect(await engine.finished(id)).toMatchObject({ status: 'succeeded', output: 'Enough.' });
     expect(toolResult(model.requestsOf('careful')[1])).toMatchObject({

@@ -136,7 +136,7 @@ export async function startEngine(input: {
   const engine = createAgentEngine({
     config,
     catalog,
-    store: createRunStore(database),
+    store: createRunStore({ database, clock: systemClock }),
     reruns: createRerunStore(database),
     sessions: createSessionStore(database),
     signals: createRunSignals(database),

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import type { Database } from '../../src/db/database.ts';
 import { FreezeStore } from '../../src/db/freeze-store.ts';
-import { agentId, personId } from '../../src/ids.ts';
+import { agentId, type ConfirmationId, personId } from '../../src/ids.ts';
 import { openPostgres } from '../support/databases.ts';
 import { failFirstWrites } from '../support/momentary-fault.ts';
 import { until } from '../support/until.ts';
@@ -83,15 +83,46 @@ describe('between the approval and the tool', () => {
     expect(tools.calls.length).toBe(1);
   });
 
-  it('a claim whose answer is lost does not run: it may have been used', async () => {
+  it.each([
+    ['in time, and sends once', 0],
+    ['too late, and gives the grant back unsent', 10_500],
+  ])('a claim whose answer is lost is found again %s', async (_what, lateMs) => {
     engine.afterClaim = () => {
       engine.afterClaim = null;
+      standstillMs += lateMs;
       throw new Error('the connection broke');
     };
-    const { told, after } = await approve();
+    const { invocation, after } = await approve();
+    expect(invocation).toMatchObject({ status: lateMs === 0 ? 'succeeded' : 'blocked' });
+    expect(tools.calls.length).toBe(lateMs === 0 ? 1 : 0);
+    expect(after).toMatchObject({ execution: { status: lateMs === 0 ? 'succeeded' : 'failed' } });
+    const claims = await database.connection.execute(
+      sql`select count(*)::integer as count from audit_events where kind = 'grant.claimed' and confirmation_id = ${after?.id}`,
+    );
+    expect(claims).toMatchObject({ rows: [{ count: 1 }] });
+  });
+
+  it('a claim that another worker made is not taken for one whose answer was lost', async () => {
+    let stolen: Promise<unknown> | null = null;
+    let isDone = false;
+    const { invocation } = await approve(async (request) => {
+      const id = request as ConfirmationId;
+      const { runId } = (await engine.confirmations.get(id)) ?? {};
+      if (runId == null) throw new Error('no run asks');
+      const actor = { type: 'run', run: runId, agent: agentId('buyer') } as const;
+      const steal = async () => {
+        await engine.confirmations.claim({ id, actor, args: PAY.arguments, claimant: 'another' });
+        await engine.confirmations.recordOutcome({ id, actor, status: 'succeeded', detail: null });
+        isDone = true;
+      };
+      engine.claimFault = () => {
+        stolen ??= steal();
+        if (!isDone) throw new Error('the connection broke');
+      };
+    });
+    await stolen;
+    expect(invocation).toMatchObject({ status: 'succeeded' });
     expect(tools.calls).toEqual([]);
-    expect(told).toMatchObject({ status: 'blocked', code: 'gate_unavailable', executed: false });
-    expect(after).toMatchObject({ execution: { status: 'failed', detail: 'not sent' } });
   });
 
   it('a momentary fault of the database uses up no approval: claim and note are tried again', async () => {

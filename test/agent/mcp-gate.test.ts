@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { McpConnector } from '../../src/agent/mcp-connector.ts';
 import type { Database } from '../../src/db/database.ts';
-import { agentId } from '../../src/ids.ts';
+import { agentId, personId } from '../../src/ids.ts';
 import { openPostgres } from '../support/databases.ts';
+import { endOldAttempt } from '../support/old-attempt.ts';
 import { until } from '../support/until.ts';
 import { type EngineFixture, startEngine, toolNode } from './engine-fixture.ts';
 import { listed, McpFolder, mcpRule, startConnector, stdioConnector } from './mcp-rig.ts';
@@ -27,7 +28,10 @@ describe('tools of an MCP server behind the gate', () => {
     folder.list(WRITE_FILE, listed('read_file'));
     const connector = stdioConnector(folder, {
       requiresConfirmation: ['write_*'],
-      tools: [mcpRule('read_*', { requiresConfirmation: false, writes: false })],
+      tools: [
+        mcpRule('read_*', { requiresConfirmation: false, writes: false }),
+        mcpRule('hang', { requiresConfirmation: true, idempotent: true, timeoutMs: 200 }),
+      ],
     });
     const config = {
       ...sampleConfig({
@@ -155,6 +159,26 @@ describe('tools of an MCP server behind the gate', () => {
     await engine.decide(second.id, 'approve');
     await engine.finished(id);
     expect(callsSince(before).map(({ name }) => name)).toEqual(['write_file', 'late']);
+  });
+
+  it('may be run again, where the configuration calls them idempotent and nobody knows what became of them', async () => {
+    folder.list(WRITE_FILE, listed('read_file'), listed('hang'));
+    await until(() => server.find('files__hang'));
+    model.script('buyer', [{ calls: [{ id: 'h', name: 'files__hang' }] }, { text: 'I see.' }]);
+    const { id } = await start();
+    const request = await askedAbout(id);
+    await engine.decide(request.id, 'approve');
+    expect(await engine.finished(id)).toMatchObject({ invocations: [{ status: 'unknown' }] });
+    await endOldAttempt(database, request.id);
+    const again = {
+      id: request.id,
+      person: personId('li.wei'),
+      detail: 'looked it up',
+      surface: { kind: 'api' },
+    } as const;
+    expect(await engine.confirmations.settle({ ...again, status: 'run_again' })).toMatchObject({
+      kind: 'settled',
+    });
   });
 
   it('that nobody has listed are unknown, and are never taken for outside tools', async () => {

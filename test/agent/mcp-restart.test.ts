@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { McpConnector } from '../../src/agent/mcp-connector.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -99,6 +100,49 @@ describe('a call of an MCP server’s tool that waits for people over a restart'
       }
       expect(await engine.confirmations.get(request as never)).toMatchObject({
         execution: { status: 'failed' },
+      });
+      expect(folder.calls()).toEqual([]);
+    },
+  );
+
+  /** As after an upgrade from a version that kept no listings. */
+  const forgetListing = () => database.connection.execute(sql`delete from mcp_listings`);
+
+  it('waits for a server that has never been seen, and runs once', async () => {
+    const { run, request } = await asked(true);
+    await forgetListing();
+    folder.down(true);
+    await begin(systemClock);
+    expect(server.find(WRITE.name)).toBeNull();
+    await approve(request);
+    await until(async () => (await engine.engine.runs.get(run))?.invocations[0]?.status === 'running');
+    expect(await engine.confirmations.get(request as never)).toMatchObject({
+      execution: { status: 'unclaimed' },
+    });
+    folder.down(false);
+    expect(await engine.finished(run)).toMatchObject({ invocations: [{ status: 'succeeded' }] });
+    expect(folder.calls()).toMatchObject([{ name: 'write_file', arguments: ARGS }]);
+  });
+
+  it.each(['ReAct', 'DAG'])(
+    'ends in the truth where a server that has never been seen does not come: nobody knows the tool (%s)',
+    async (executor) => {
+      const { run, request } = await asked(executor === 'DAG');
+      await forgetListing();
+      folder.down(true);
+      await begin();
+      await approve(request);
+      expect(await engine.finished(run)).toMatchObject({
+        error: executor === 'DAG' ? { code: 'node_blocked' } : null,
+        invocations: [
+          {
+            status: 'blocked',
+            error: { code: 'gate_unavailable', message: expect.stringContaining('has not been there') },
+          },
+        ],
+      });
+      expect(await engine.confirmations.get(request as never)).toMatchObject({
+        execution: { status: 'revoked', reason: 'the server of the tool is not there' },
       });
       expect(folder.calls()).toEqual([]);
     },

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { McpConnector } from '../../src/agent/mcp-connector.ts';
+import { McpConnector, REACHED_WITHIN_MS } from '../../src/agent/mcp-connector.ts';
 import type { McpListingStore } from '../../src/agent/mcp-listing-store.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import type { Config, McpConnectorConfig, McpToolRule } from '../../src/config/config.ts';
@@ -84,10 +84,14 @@ export const stdioConnector = (
   ...changes,
 });
 
-/** Back-off and pauses pass at once; everything else takes the time it takes. */
+/** Back-off, pauses and the wait for a server that is away pass at once; everything else takes the time it takes. */
 export const hastyClock: Clock = {
   ...systemClock,
-  setTimer: (delayMs, run) => systemClock.setTimer(delayMs <= 5_000 ? Math.min(delayMs, 300) : delayMs, run),
+  setTimer: (delayMs, run) =>
+    systemClock.setTimer(
+      delayMs <= 5_000 || delayMs === REACHED_WITHIN_MS ? Math.min(delayMs, 300) : delayMs,
+      run,
+    ),
 };
 
 export interface LogLine {

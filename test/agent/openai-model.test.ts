@@ -48,6 +48,7 @@ describe('the model client', () => {
       text: 'Hello too.',
       toolCalls: [],
       tokens: expect.any(Number),
+      cut: null,
     });
     expect(server.requests).toEqual([{ model: 'm', messages: [{ role: 'user', content: 'Hello.' }] }]);
   });
@@ -119,6 +120,7 @@ describe('the model client', () => {
         { id: null, name: '', arguments: '{"a":1}' },
       ],
       tokens: expect.any(Number),
+      cut: null,
     });
   });
 

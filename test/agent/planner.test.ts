@@ -140,6 +140,11 @@ describe('an agent that plans', () => {
     ['words', { text: 'I shall pay them.' }, /no plan/],
     ['nothing', { raw: { choices: [{ message: { content: null } }] } }, /propose_plan/],
     [
+      'a plan that was cut off',
+      { raw: { choices: [{ finish_reason: 'length', message: { content: JSON.stringify(PLAN) } }] } },
+      /cut off/,
+    ],
+    [
       'a call of a real tool',
       { calls: [{ id: 'x', name: 'oa__pay', arguments: PAYMENT }] },
       /Nothing runs while you plan/,

@@ -14,6 +14,7 @@ import { until } from '../support/until.ts';
 import { type EngineFixture, startEngine, toolNode } from './engine-fixture.ts';
 import { ModelServer, toolResult } from './model-server.ts';
 import { agent, sampleConfig, withTools } from './sample-config.ts';
+import { sampleHooks } from './sample-hooks.ts';
 import { ToolServer } from './tool-server.ts';
 
 const BUYER = agentId('buyer');
@@ -71,7 +72,7 @@ describe('a run whose process is gone', () => {
     await process?.engine.stop();
     await process?.database.close();
   };
-  const store = () => createRunStore(database);
+  const store = () => createRunStore({ database, clock: systemClock });
 
   it('goes on waiting for the same person, and runs the call once', async () => {
     model.script('buyer', [{ calls: [LOG, PAY] }, { text: 'Paid.' }]);
@@ -111,6 +112,56 @@ describe('a run whose process is gone', () => {
     expect(request && (await second.confirmations.get(request.id))).toMatchObject({
       execution: { status: 'succeeded', source: 'executor' },
     });
+  });
+
+  it('goes on under the hooks of its next process, and the record says which calls were judged under which', async () => {
+    const under = (...names: string[]) => ({
+      hookKinds: sampleHooks({ settled: [], results: [], sessions: [] }),
+      config: {
+        ...config,
+        agents: config.agents.map((one) => ({
+          ...one,
+          hooks: one.id === BUYER ? names.map((name) => ({ name, options: {} })) : [],
+        })),
+      },
+    });
+    model.script('buyer', [{ calls: [PAY] }, { calls: [LOG] }, { text: 'Paid.' }]);
+    const first = await startProcess(under('note'));
+    const { id } = await first.start({ agent: BUYER });
+    const [request] = await first.asked(id);
+    await stopInOrder(first);
+    const unchanged = await startProcess(under('note'));
+    await until(() => unchanged.waits() === 1);
+    await stopInOrder(unchanged);
+    const next = await startProcess(under('note', 'redact', 'deny-log'));
+    if (request) await next.decide(request.id, 'approve');
+    const run = await next.finished(id);
+    expect(run.invocations.map(({ tool, status }) => [tool, status])).toEqual([
+      ['oa__pay', 'succeeded'],
+      ['oa__log', 'blocked'],
+    ]);
+
+    const chains = (await next.recorded(id)).flatMap(({ kind, data }) =>
+      kind === 'run.started' || kind === 'hooks.changed' ? data.hooks : [],
+    ) as { revision: string; chain: string[] }[];
+    expect(chains.map(({ chain }) => chain)).toEqual([
+      ['PreToolUse/confirmation-gate', 'ToolSettled/note'],
+      ['PreToolUse/deny-log', 'PreToolUse/confirmation-gate', 'PostToolUse/redact', 'ToolSettled/note'],
+    ]);
+    const judged = await rowsOf<{ tool: string; revision: string }>(
+      database.connection,
+      sql`select tool, hook_revision as revision from invocations where run_id = ${id} order by turn`,
+    );
+    expect(judged).toEqual([
+      { tool: 'oa__pay', revision: chains[0]?.revision },
+      { tool: 'oa__log', revision: chains[1]?.revision },
+    ]);
+    expect(chains[0]?.revision).not.toBe(chains[1]?.revision);
+    const [row] = await rowsOf<{ revision: string }>(
+      database.connection,
+      sql`select hook_chain ->> 'revision' as revision from runs where id = ${id}`,
+    );
+    expect(row?.revision).toBe(chains[1]?.revision);
   });
 
   it('is decided while nobody works on it, and goes on from there', async () => {
@@ -398,6 +449,7 @@ describe('a run whose process is gone', () => {
       requester: null,
       requesterNamedByAgent: false,
       evaluation: false,
+      hooks: null,
       apiKeyId: null,
       parent: null,
       depth: 0,
@@ -459,12 +511,10 @@ describe('a run whose process is gone', () => {
     });
 
     it('keeps a change whose notification is lost', async () => {
+      const notify = () => Promise.reject(new Error('the listener is away'));
       const deaf = createRunStore({
-        ...database,
-        notifier: {
-          ...database.notifier,
-          notify: () => Promise.reject(new Error('the listener is away')),
-        },
+        database: { ...database, notifier: { ...database.notifier, notify } },
+        clock: systemClock,
       });
       const id = newRunId();
       const lease = await created(deaf, id, 'one');

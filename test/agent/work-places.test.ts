@@ -5,7 +5,7 @@ import type { Config } from '../../src/config/config.ts';
 import { createAbandonedCallers } from '../../src/db/abandoned-callers.ts';
 import type { Database } from '../../src/db/database.ts';
 import { rowsOf } from '../../src/db/rows-of.ts';
-import { agentId } from '../../src/ids.ts';
+import { agentId, type ConfirmationId } from '../../src/ids.ts';
 import { openPostgres } from '../support/databases.ts';
 import { until } from '../support/until.ts';
 import { startEngine, toolNode } from './engine-fixture.ts';
@@ -41,6 +41,18 @@ describe('runs that can go on all at once', () => {
 
   const begin = (changes: Partial<Config>) => startEngine({ database, config: { ...config, ...changes } });
 
+  /** How many calls of the slow tool whose argument is like this were being sent at the same time. */
+  const mostTogether = async (like: string) => {
+    const sent = await rowsOf<{ together: number }>(
+      database.connection,
+      sql`with sent as (select * from invocations where tool = 'oa__slow' and args ->> 'n' like ${like})
+          select (select count(*)::integer from sent as other
+                  where one.executing_at >= other.executing_at and one.executing_at < other.finished_at) as together
+          from sent as one`,
+    );
+    return Math.max(...sent.map(({ together }) => together));
+  };
+
   it('are at work a few at a time, the longest woken first, while the others stay rows', async () => {
     const first = await begin({ parkAfterMs: 1 });
     const runs = await Promise.all(
@@ -57,14 +69,7 @@ describe('runs that can go on all at once', () => {
     const ends = await Promise.all(runs.map(({ id }) => second.finished(id)));
     await second.stop();
     expect(ends.map(({ status }) => status)).toEqual(runs.map(() => 'succeeded'));
-    const sent = await rowsOf<{ together: number }>(
-      database.connection,
-      sql`select (select count(*)::integer from invocations as other
-                  where other.tool = one.tool and one.executing_at >= other.executing_at
-                    and one.executing_at < other.finished_at) as together
-          from invocations as one where tool = 'oa__slow'`,
-    );
-    expect(Math.max(...sent.map(({ together }) => together))).toBe(2);
+    expect(await mostTogether('_')).toBe(2);
     const [earliest] = tools.callsTo('/slow');
     expect(['8', '7', '6', '5']).toContain(earliest?.body.n);
   }, 60_000);
@@ -88,6 +93,43 @@ describe('runs that can go on all at once', () => {
     expect(await second.finished(id)).toMatchObject({ status: 'succeeded', output: 'Done.' });
     await second.stop();
   });
+
+  it('stay behind while more than a few people wait for the answer to their votes', async () => {
+    const engine = await begin({ parkAfterMs: 1, resumeAtOnce: 50 });
+    const parked = async (tool: string, count: number) => {
+      const runs = await Promise.all(
+        Array.from({ length: count }, (_, index) =>
+          engine.start({ agent: agentId('buyer'), plan: [toolNode('wait', tool, { n: `votes ${index}` })] }),
+        ),
+      );
+      const requests = (await Promise.all(runs.map(({ id }) => engine.asked(id)))).flat();
+      return { runs, ids: requests.map(({ id }) => id) };
+    };
+    const voteUntil = async (isOver: () => boolean, id: ConfirmationId) => {
+      for (let open = true; open && !isOver(); ) {
+        await engine.decide(id, 'approve').catch(() => {});
+        open = (await engine.confirmations.get(id))?.status === 'pending';
+      }
+    };
+    const woken = await parked('oa__slow', 5);
+    const held = await parked('oa__log', 5);
+    await until(() => engine.engine.activeRuns() === 0);
+    await database.transaction(async (transaction) => {
+      await transaction.execute(
+        sql`select 1 from confirmations where id = any(${sql.param(`{${held.ids.join(',')}}`)}::uuid[]) for update`,
+      );
+      let over = false;
+      for (const id of held.ids) void voteUntil(() => over, id);
+      for (const id of woken.ids) await engine.decide(id, 'approve');
+      const ends = await Promise.all(woken.runs.map(({ id }) => engine.finished(id)));
+      expect(ends.map(({ status }) => status)).toEqual(woken.runs.map(() => 'succeeded'));
+      over = true;
+    });
+    await Promise.all(held.ids.map((id) => voteUntil(() => false, id)));
+    await Promise.all(held.runs.map(({ id }) => engine.finished(id)));
+    await engine.stop();
+    expect(await mostTogether('votes%')).toBe(2);
+  }, 60_000);
 
   it('leave the sweeper few callers to look through at a time, and each gets its turn', async () => {
     const engine = await begin({ parkAfterMs: 1 });
@@ -125,7 +167,7 @@ describe('places', () => {
 
   it('are given in the order of asking, and to a run that has to stop without one', async () => {
     let free = 0;
-    const places = new WorkPlaces({ atOnce: 1, onFree: () => (free += 1) });
+    const places = new WorkPlaces({ atOnce: () => 1, onFree: () => (free += 1) });
     const [one, two, three] = [false, false, false].map((taken) => places.open({ taken, signal: quiet }));
     const stop = new AbortController();
     const stopped = places.open({ taken: false, signal: stop.signal });

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Run } from '../../src/agent/run.ts';
+import { MASK } from '../../src/confirmation/secret-shapes.ts';
 import { BLOCK_CODES } from '../../src/errors.ts';
 import { PostToolUseHook, PreToolUseHook, ToolSettledHook } from '../../src/hook/hook.ts';
 import type { HookContext } from '../../src/hook/hook-context.ts';
@@ -209,6 +210,40 @@ describe('hooks that misbehave', () => {
       ]);
     }
     expect(rig.payments.calls).toEqual([]);
+  });
+
+  it('see all of a call before it is decided and what cards show of it afterwards (161)', async () => {
+    const seen: Record<string, HookContext['toolArgs']> = {};
+    acts.before = async ({ toolArgs }) => {
+      seen.before = toolArgs;
+      return { allow: true };
+    };
+    acts.after = async ({ toolArgs }) => {
+      seen.after = toolArgs;
+      return {};
+    };
+    acts.settled = async ({ toolArgs }) => {
+      seen.settled = toolArgs;
+      return {};
+    };
+    const args = {
+      apiKey: 'not-for-hooks',
+      note: 'Authorization: Bearer abcdef0123456789',
+      card: '4111 1111 1111 1111',
+      amount: '68000.00',
+    };
+    const { id } = await startReact([{ tool: 'oa__log', args }]);
+    await rig.engine.finished(id);
+    expect(rig.payments.callsTo('/log').at(-1)?.body).toEqual(args);
+    expect(seen.before).toEqual(args);
+    const shown = { apiKey: MASK, note: `Authorization: Bearer ${MASK}`, card: MASK, amount: '68000.00' };
+    expect([seen.after, seen.settled]).toEqual([shown, shown]);
+
+    const paidTo = { payee: '4111 1111 1111 1111', amount: '10.00' };
+    const paying = await startReact([{ tool: 'oa__pay', args: paidTo }]);
+    await rig.engine.decide((await onlyRequest(rig.engine, paying.id)).id, 'approve');
+    await rig.engine.finished(paying.id);
+    expect(seen.after).toEqual(paidTo);
   });
 
   it.each(NONSENSE)('after a payment (one that %s) neither undo nor repeat it', async (_what, act) => {

@@ -145,7 +145,7 @@ describe('a model that misbehaves', () => {
     ['with a byte order mark', '\ufeff{"payee":"Acme Ltd","amount":"10.00"}'],
   ])('that sends arguments %s is refused, and nobody is asked', async (_what, args) => {
     const { id } = await play(
-      answer({ role: 'assistant', tool_calls: [call('c', 'oa__pay', args)] }, 'length'),
+      answer({ role: 'assistant', tool_calls: [call('c', 'oa__pay', args)] }, 'tool_calls'),
       { text: 'Done.' },
     );
     expect((await rig.engine.finished(id)).invocations).toMatchObject([
@@ -167,6 +167,54 @@ describe('a model that misbehaves', () => {
     expect(run).toMatchObject({ status: 'failed', error: { code: 'model_failed' }, invocations: [] });
     expect(JSON.stringify(run)).not.toMatch(/secret|html/i);
     rig.model.script('buyer', []);
+  });
+
+  const paying = (finish: string) =>
+    answer({ role: 'assistant', content: 'I pay.', tool_calls: [call('c', 'oa__pay', PAYMENT)] }, finish);
+  const saying = (content: string | null, finish: string) => answer({ role: 'assistant', content }, finish);
+  const lastSaid = () => rig.model.requests.at(-1)?.messages.at(-1);
+
+  it('whose answer was cut off has none of its calls made, however whole they look, and nobody is asked', async () => {
+    const { id } = await play(paying('length'), { text: 'Done.' });
+    expect(await rig.engine.finished(id)).toMatchObject({
+      status: 'succeeded',
+      output: 'Done.',
+      invocations: [{ status: 'blocked', confirmation: null, error: { code: 'invalid_arguments' } }],
+    });
+    expect(lastSaid()).toMatchObject({ role: 'tool', content: expect.stringContaining('cut off') });
+    expect(rig.payments.calls).toEqual([]);
+  });
+
+  it.each([['Half an ans'], [null]])('whose words were cut off (%j) is asked again, once', async (half) => {
+    const once = await play(saying(half, 'length'), { text: 'The whole answer.' });
+    expect(await rig.engine.finished(once.id)).toMatchObject({ output: 'The whole answer.' });
+    expect(lastSaid()).toMatchObject({ role: 'user', content: expect.stringContaining('cut off') });
+    const twice = await play(saying(half, 'length'), saying(half, 'MAX_TOKENS'));
+    expect(await rig.engine.finished(twice.id)).toMatchObject({
+      status: 'failed',
+      output: null,
+      error: { code: 'answer_cut' },
+    });
+  });
+
+  it.each([
+    ['words', saying('Half an ans', 'content_filter')],
+    ['calls', paying('content_filter')],
+  ])('whose %s its provider held back fails the run in words, and nothing runs', async (_what, turn) => {
+    const { id } = await play(turn);
+    const run = await rig.engine.finished(id);
+    expect(run).toMatchObject({
+      status: 'failed',
+      output: null,
+      error: { code: 'answer_withheld' },
+      invocations: [],
+    });
+    expect(rig.payments.calls).toEqual([]);
+  });
+
+  it('that broke off by its own words is asked again like one whose answer broke off', async () => {
+    const { id } = await play(paying('error'), { text: 'Here.' });
+    expect(await rig.engine.finished(id)).toMatchObject({ output: 'Here.', invocations: [] });
   });
 
   it('that breaks off, is too busy and then answers is believed', async () => {

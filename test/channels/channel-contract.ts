@@ -493,6 +493,19 @@ export function channelContract(input: {
         },
       );
 
+      it.skipIf(!has('sending once'))(
+        named('a second time says when, where the platform limits changes meanwhile', 'sending once'),
+        async () => {
+          rig.failNextSend('cut-after-accepting');
+          const delivery = outgoing();
+          await rig.channel.send(delivery);
+          rig.failNextUpdate('rate-limited');
+          const again = { ...delivery, attempt: 2 };
+          expect(await rig.channel.send(again)).toMatchObject({ kind: 'retry', retryAfterMs: 7_000 });
+          expect(await rig.channel.send(again)).toEqual({ kind: 'sent', messageId: onlyMessage().messageId });
+        },
+      );
+
       it.skipIf(has('sending once'))(
         'again makes one more card, which says where it stands; a tap on either is one on the same delivery',
         async () => {

@@ -81,7 +81,7 @@ describe('a fault', () => {
     [
       'no channels',
       ['[pay-feishu, pay-slack]', '[]'],
-      'policies[0].channels is empty: nobody would be asked',
+      'policies[0].channels is empty: nobody would be asked; name a channel, or leave it out for all of them',
     ],
     [
       'an unknown model',
@@ -136,7 +136,7 @@ describe('a fault', () => {
     [
       'a quorum nobody could meet',
       ['quorum: 2', 'quorum: 3'],
-      'policies[0].quorum is 3, and 2 active people could meet it',
+      'policies[0].quorum is 3, and 2 active people could meet it: lower it, or name more approvers',
     ],
     ['no quorum', ['quorum: 2', 'quorum: 0'], 'policies[0].quorum has to be at least 1'],
     ['half a quorum', ['quorum: 2', 'quorum: 1.5'], 'policies[0].quorum has to be a whole number'],
@@ -153,7 +153,7 @@ describe('a fault', () => {
     [
       'a policy called like the default',
       ['id: large-payment', 'id: default'],
-      'policies[0].id is the name of defaultPolicy',
+      'policies[0].id is the name of defaultPolicy: choose another',
     ],
     [
       'a deadline after which cards die',
@@ -216,22 +216,22 @@ describe('a fault', () => {
     [
       'a person who is there twice',
       ['id: wang.fang', 'id: li.wei'],
-      'people[1].id is the id of people[0] already',
+      'people[1].id is the id of people[0] already: choose another',
     ],
     [
       'a channel that is there twice',
       ['id: pay-slack', 'id: pay-feishu'],
-      'channels[1].id is the id of channels[0] already',
+      'channels[1].id is the id of channels[0] already: choose another',
     ],
     [
       'a key that is there twice',
       ['id: audit-desk', 'id: procurement'],
-      'apiKeys[1].id is the id of apiKeys[0] already',
+      'apiKeys[1].id is the id of apiKeys[0] already: choose another',
     ],
     [
       'an account of two people',
       ['user: U0WANG', 'user: U0LIWEI'],
-      'people[1].slack is the same account as people[0].slack',
+      'people[1].slack is the same account as people[0].slack: give it to one of the two',
     ],
     [
       'one secret for two keys',
@@ -286,7 +286,7 @@ describe('a fault', () => {
     [
       'somebody who stands in for themselves',
       ['name: 李伟\n', 'name: 李伟\n    away: { delegate: li.wei }\n'],
-      'people[0].away.delegate is the person who is away',
+      'people[0].away.delegate is the person who is away: name somebody else, or leave it out',
     ],
     [
       'an absence that ends before it begins',
@@ -311,7 +311,7 @@ describe('a fault', () => {
     [
       'an escalation to nobody new',
       ['quorum: 2', 'quorum: 2\n    escalateAfter: { after: 1h, to: ["group:finance"] }'],
-      'policies[0].escalateAfter.to adds nobody who is not an approver already',
+      'policies[0].escalateAfter.to adds nobody who is not an approver already: name others, or leave escalateAfter out',
     ],
     [
       'an escalation to a group nobody is in',
@@ -339,12 +339,20 @@ describe('a fault', () => {
         'externalTools:',
         'floor: { approvers: ["person:zhao.min", "person:wang.fang"], quorum: 2 }\nexternalTools:',
       ],
-      'policies[0].quorum is 2 under the floor, and 1 of these people may approve under both',
+      "policies[0].quorum is 2 under the floor, and 1 of these people may approve under both: name more of the floor's approvers here, or more of these there",
+    ],
+    [
+      'a floor that an agent could keep its calls from',
+      [
+        'externalTools:',
+        `floor: { approvers: ["group:finance"], when: 'session != "sandbox"' }\nexternalTools:`,
+      ],
+      'floor.when reads metadata or session, by which an agent could keep its calls from the floor: ask about tool, args, agent and requester alone',
     ],
     [
       'a policy called like the floor',
       ['id: large-payment', 'id: floor'],
-      'policies[0].id is the name of the floor',
+      'policies[0].id is the name of the floor: choose another',
     ],
     [
       'a key that is close to one there is',
@@ -370,7 +378,7 @@ describe('a fault', () => {
     [
       'channels: [pay-feishu]\n    fallback: [pay-feishu]',
       'fallback[0]',
-      "is asked in any case: pay-feishu is one of the policy's channels",
+      "is asked in any case: pay-feishu is one of the policy's channels; take it out here or there",
     ],
     [
       'channels: [pay-feishu]\n    fallback: [pay-slack]\n    fallbackAfter: 15m',
@@ -392,7 +400,7 @@ describe('a fault', () => {
     ];
     expect(faultsOf(sampleWith(direct))).toEqual([]);
     expect(faultsOf(sampleWith(direct, without))).toEqual([
-      'policies[0].notify is direct, and 1 people could be written to where 2 must approve: wang.fang has no account in these channels',
+      'policies[0].notify is direct, and 1 people could be written to where 2 must approve: wang.fang has no account in these channels; add their accounts to people, or set group or both',
     ]);
     const { warnings } = loaded(sampleWith(['quorum: 2', 'quorum: 1\n    notify: direct'], without));
     expect(warnings.map(({ path, message }) => `${path} ${message}`)).toContain(
@@ -415,19 +423,19 @@ describe('a fault', () => {
     const text =
       'organization: acme\nexternalTools: ["*"]\npeople: [{ id: li, name: Li, groups: [g], consoleKey: 0123456789abcdef }]\n';
     expect(faultsOf(`${text}policies: [{ id: p, tools: ["*"], approvers: ["group:g"] }]`)).toEqual([
-      'policies[0] has nowhere to ask: no channel is configured',
+      'policies[0] has nowhere to ask: no channel is configured; add one to channels',
     ]);
     expect(faultsOf(`${text}defaultPolicy: { approvers: ["group:g"] }`)).toEqual([]);
     expect(
       faultsOf(
         `${text}defaultPolicy: { approvers: ["group:g"] }\nagents: [{ id: a, requireConfirmationForAll: true }]`,
       ),
-    ).toEqual(['defaultPolicy has nowhere to ask: no channel is configured']);
+    ).toEqual(['defaultPolicy has nowhere to ask: no channel is configured; add one to channels']);
   });
 
   it('is a quorum that counts people who cannot vote, or who are not active', () => {
     expect(faultsOf(sampleWith(['name: 王芳,', 'name: 王芳, active: false,']))).toEqual([
-      'policies[0].quorum is 2, and 1 active people could meet it',
+      'policies[0].quorum is 2, and 1 active people could meet it: lower it, or name more approvers',
     ]);
     expect(
       faultsOf(
@@ -437,7 +445,7 @@ describe('a fault', () => {
         ]),
       ),
     ).toEqual([
-      'policies[0].quorum is 2, and 1 active people could meet it; wang.fang can vote neither in these channels nor with a consoleKey',
+      'policies[0].quorum is 2, and 1 active people could meet it; wang.fang can vote neither in these channels nor with a consoleKey: lower it, or name more approvers',
     ]);
   });
 
@@ -563,7 +571,7 @@ describe('a warning', () => {
       'policies:\n  - { id: gentle, tools: ["bank__*"], when: "metadata.small == true", approvers: ["group:finance"] }\n  - { id: all-bank, tools: ["bank__*"], approvers: ["group:finance"], reason: always }\n  # ',
     ];
     expect(warningsOf(change)).toContain(
-      'policies[0].when reads what the agent sends, so it is passed over where all-bank matches, which is stricter',
+      'policies[0].when reads what the agent sends, so it is passed over where all-bank matches, which is stricter: ask for at least as much as that one',
     );
   });
 

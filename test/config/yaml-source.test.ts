@@ -2,9 +2,32 @@
 import { describe, expect, it } from 'vitest';
 import { parseDuration } from '../../src/config/duration.ts';
 import { expandEnvironment } from '../../src/config/expand-environment.ts';
-import { faultsOf, load, loaded } from './fixtures.ts';
+import { faultsOf, load, loaded, sampleWith } from './fixtures.ts';
 
 const minimal = 'organization: acme\n';
+
+describe('what no database can store', () => {
+  const message =
+    'holds a NUL or half of a surrogate pair, which no database can store: write the text without it';
+
+  it.each([
+    ['a name', ['name: 李伟', 'name: "李\\0伟"'], `people[0].name ${message}`],
+    ['half of a character', ['name: 李伟', 'name: "李\\uD83D伟"'], `people[0].name ${message}`],
+    ['a group', ['groups: [finance]', 'groups: ["fin\\0ance"]'], `people[0].groups[0] ${message}`],
+    ['the organization', ['organization: acme', 'organization: "ac\\uDE00me"'], `organization ${message}`],
+    ['a key', ['organization: acme', 'organization: acme\n"a\\0b": 1'], ' has a key that is not plain text'],
+  ] as const)('is refused in %s', (_, change, fault) => {
+    expect(faultsOf(sampleWith(change))).toContain(fault);
+  });
+
+  it('is refused where it comes out of the environment', () => {
+    expect(faultsOf('organization: ${NAME}', { NAME: 'ac\uD800me' })).toEqual([`organization ${message}`]);
+  });
+
+  it('is not a whole surrogate pair', () => {
+    expect(faultsOf('organization: "ac\\uD83D\\uDE00me 😀"')).toEqual([]);
+  });
+});
 
 describe('the environment', () => {
   const environment = {

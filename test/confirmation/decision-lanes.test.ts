@@ -25,7 +25,7 @@ function rig() {
   const clock = new ManualClock();
   const failures: ((error: Error) => void)[] = [];
   const transact = () => new Promise<never>((_, reject) => failures.push(reject));
-  const decide = createDecisionLanes({
+  const { decide } = createDecisionLanes({
     ...NOBODY,
     clock,
     ledger: { transact } as unknown as ConfirmationLedger,
@@ -64,7 +64,7 @@ describe('decisions while the database does not answer', () => {
       clock.advance(1_500);
       return work(inside as unknown as LedgerTransaction);
     };
-    const decide = createDecisionLanes({
+    const { decide } = createDecisionLanes({
       ...NOBODY,
       clock,
       ledger: { transact } as unknown as ConfirmationLedger,

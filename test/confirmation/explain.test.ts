@@ -63,6 +63,7 @@ const CHANGED = FILE.replace(/decimal\("1000000"\)/, 'decimal("1")')
 
 const TOOL_FACTS = {
   versionOf: () => null,
+  isUnlisted: () => false,
   timeoutMsOf: () => null,
   isIdempotent: () => false,
   decisiveFieldsOf: () => [],

@@ -178,6 +178,17 @@ describe('the order of strictness', () => {
     expect(isAtLeastAsStrict(rule({ decideWithinMs: 1e9, channels: [channelId('x')] }), rule())).toBe(true);
   });
 
+  it('compares the cool-off, who is excluded, and whom the escalation adds', () => {
+    const zhaoLater = { afterMs: 1, to: [personId('zhao')] };
+    const other = rule({ coolOffMs: 60_000, excluded: '"wang"' });
+    expect(isAtLeastAsStrict(rule({ ...other, coolOffMs: 59_999 }), other)).toBe(false);
+    expect(isAtLeastAsStrict(rule({ ...other, excluded: null }), other)).toBe(false);
+    expect(isAtLeastAsStrict(rule({ ...other, excluded: '"li"' }), other)).toBe(false);
+    expect(isAtLeastAsStrict(rule({ ...other, escalation: zhaoLater }), other)).toBe(false);
+    expect(isAtLeastAsStrict(rule({ escalation: zhaoLater }), rule({ escalation: zhaoLater }))).toBe(true);
+    expect(isAtLeastAsStrict(other, rule())).toBe(true);
+  });
+
   it('lets every rule be as strict as itself', () => {
     expect(isAtLeastAsStrict(rule({ allowSelfApproval: true }), rule({ allowSelfApproval: true }))).toBe(
       true,
@@ -248,6 +259,16 @@ describe('the floor', () => {
       coolOffMs: 9_000,
       executeWithinMs: 1_000,
       decideWithinMs: 60_000,
+    });
+  });
+
+  it('raises everything else that is laxer, and excludes whom either names', () => {
+    const lax = policy('lax', { approvers: everybody.map(({ id }) => id), excluded: '"wang"' });
+    const demands = { reason: 'on-reject', coolOffMs: 60_000, excluded: '"zhao"' } as const;
+    const limits = { decideWithinMs: null, executeWithinMs: 1_000 };
+    expect(decided([lax], { ...demands, limits })).toMatchObject({
+      ...{ reason: 'on-reject', coolOffMs: 60_000, executeWithinMs: 1_000, decideWithinMs: 900_000 },
+      excludedPeople: ['wang', 'zhao'],
     });
   });
 

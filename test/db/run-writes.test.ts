@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NewAuditEvent } from '../../src/audit/audit-event.ts';
 import { canonicalEventParts, canonicalEventText, sha256Hex } from '../../src/audit/event-hash.ts';
+import { systemClock } from '../../src/clock.ts';
 import { createAuditRecorder } from '../../src/db/audit-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createRunStore } from '../../src/db/run-store.ts';
@@ -25,7 +26,7 @@ describe.each(DATABASES)('what a run writes on $name', ({ open }) => {
 
   async function newRun() {
     const id = newRunId();
-    const creation = await createRunStore(database).create(
+    const creation = await createRunStore({ database, clock: systemClock }).create(
       {
         id,
         organization: 'acme',
@@ -37,6 +38,7 @@ describe.each(DATABASES)('what a run writes on $name', ({ open }) => {
         requester: null,
         requesterNamedByAgent: false,
         evaluation: false,
+        hooks: null,
         apiKeyId: null,
         parent: null,
         depth: 0,
@@ -44,7 +46,7 @@ describe.each(DATABASES)('what a run writes on $name', ({ open }) => {
       'one',
     );
     if (creation.kind !== 'created') throw new Error('the run is not new');
-    return createRunStore(database).record(creation.lease);
+    return createRunStore({ database, clock: systemClock }).record(creation.lease);
   }
 
   const eventOf = (run: RunId, data: NewAuditEvent['data'] = {}): NewAuditEvent => ({

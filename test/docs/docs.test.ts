@@ -7,6 +7,7 @@ import { parse, stringify } from 'yaml';
 import { CHANNEL_KINDS } from '../../channels/index.ts';
 import { HOOK_KINDS } from '../../hooks/index.ts';
 import { planBody } from '../../src/agent/plan-body.ts';
+import { RUN_FAILURES } from '../../src/agent/run-failure.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { packageRoot } from '../../src/package-root.ts';
 import { sampleEnvironment, sampleText } from '../config/fixtures.ts';
@@ -171,6 +172,14 @@ describe('docs/architecture.md', () => {
       for (const value of named) if (value !== 'none') expect(text).toMatch(new RegExp(`\\b${value}\\b`));
     },
   );
+});
+
+describe('docs/agents.md', () => {
+  it('names every code of its own by which a run fails', () => {
+    const [, table] = pageAt('docs/agents.md').text.split('## Why a run failed');
+    const named = [...(table ?? '').matchAll(/^\| `(\w+)` \|/gm)].map(([, code]) => code);
+    expect(named).toEqual(expect.arrayContaining(Object.keys(RUN_FAILURES)));
+  });
 });
 
 describe('docs/operations.md', () => {

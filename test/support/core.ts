@@ -117,6 +117,7 @@ export function startCore(database: Database): Core {
     versionOf: (tool: string) => versions.get(tool) ?? null,
     timeoutMsOf: () => null,
     isIdempotent: (tool: string) => idempotent.has(tool),
+    isUnlisted: () => false,
     decisiveFieldsOf: () => [],
   };
   const waiter = new ConfirmationWaiter({

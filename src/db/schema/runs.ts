@@ -13,6 +13,7 @@ import type { ChatMessage } from '../../agent/chat-message.ts';
 import type { PlanNode } from '../../agent/plan.ts';
 import type { InvocationStatus, Run, RunEvent, RunStatus } from '../../agent/run.ts';
 import type { InvocationPhase } from '../../agent/run-record.ts';
+import type { HookChain } from '../../hook/hook-chain.ts';
 import type { SideEffect } from '../../hook/side-effect.ts';
 import type { AgentId, ConfirmationId, InvocationId, PersonId, RunId } from '../../ids.ts';
 import type { JsonObject } from '../../json.ts';
@@ -40,6 +41,7 @@ export const runs = pgTable('runs', {
   requesterName: text('requester_name'),
   requesterNamedByAgent: boolean('requester_named_by_agent').notNull(),
   evaluation: boolean('evaluation').notNull(),
+  hookChain: jsonb('hook_chain').$type<HookChain>(),
   apiKeyId: text('api_key_id'),
   parentRun: uuid('parent_run').$type<RunId>(),
   parentInvocation: uuid('parent_invocation').$type<InvocationId>(),
@@ -81,6 +83,7 @@ export const invocations = pgTable('invocations', {
   status: text('status').$type<InvocationStatus>().notNull(),
   args: jsonb('args').$type<JsonObject>().notNull(),
   proposedDigest: text('proposed_digest'),
+  hookRevision: text('hook_revision'),
   confirmationId: uuid('confirmation_id').$type<ConfirmationId>(),
   /** JSON text. */
   result: text('result'),

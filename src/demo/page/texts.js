@@ -80,6 +80,7 @@ export const TEXTS = {
       'tool.executed': 'tool ran',
       'callback.refused': 'callback refused',
       'hook.failed': 'hook failed',
+      'hooks.changed': 'hooks changed',
     },
   },
   'zh-CN': {
@@ -162,6 +163,7 @@ export const TEXTS = {
       'tool.executed': '工具已执行',
       'callback.refused': '回调被拒收',
       'hook.failed': '钩子出错',
+      'hooks.changed': '钩子已变更',
     },
   },
 };

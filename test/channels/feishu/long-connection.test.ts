@@ -9,7 +9,7 @@ import type { JsonObject } from '../../../src/json.ts';
 import { type FeishuStandin, startFeishuStandin } from '../../../src/standin/feishu/start-feishu-standin.ts';
 import { until } from '../../support/until.ts';
 import { sampleCard } from '../sample-card.ts';
-import { APP, buttonFor, LI_WEI } from './feishu-rig.ts';
+import { APP, buttonFor, LI_WEI, startFeishuConnectionRig } from './feishu-rig.ts';
 
 let feishu: FeishuStandin;
 let channel: Channel;
@@ -164,6 +164,47 @@ describe('a long connection', () => {
     for (const connection of platform().connections()) connection.freeze();
     await pass(90_000, () => channel.connection?.status().reconnects === 2 && isWhole());
     expect(channel.connection?.status()).toMatchObject({ open: 2, reconnects: 2 });
+  });
+
+  it('is not asked for again sooner than Feishu wants', async () => {
+    await channel.stop();
+    const rig = await startFeishuConnectionRig();
+    ({ channel } = rig);
+    const limited = {
+      kind: 'answer',
+      status: 429,
+      body: { code: 99991400, msg: 'request trigger frequency limit' },
+      headers: { 'x-ogw-ratelimit-reset': '200' },
+    } as const;
+    let asked = 0;
+    rig.standin.faults.follow((operation) => {
+      if (operation !== 'endpoint') return null;
+      asked += 1;
+      return asked <= 2 ? limited : null;
+    });
+    /** Calls over the same network as the questions: what was asked before them is answered after them. */
+    const settled = async () => {
+      for (let turn = 0; turn < 3; turn += 1) await tapOnCard();
+    };
+    try {
+      for (const connection of rig.standin.longConnections?.connections() ?? []) connection.cut();
+      await until(() => {
+        rig.clock.advance(50);
+        return asked === 2;
+      });
+      await settled();
+      expect(channel.connection?.status()).toMatchObject({
+        open: 0,
+        detail: expect.stringContaining('99991400'),
+      });
+      rig.clock.advance(190_000);
+      await settled();
+      expect(asked).toBe(2);
+      rig.clock.advance(11_000);
+      await until(() => channel.connection?.status().open === 2);
+    } finally {
+      await rig.stop();
+    }
   });
 
   it('is not opened by a check, which says what is wrong with the credentials', async () => {

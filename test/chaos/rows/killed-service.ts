@@ -5,6 +5,7 @@ import { until } from '../../support/until.ts';
 import type { ChaosRow } from '../row.ts';
 import { sideBySide } from '../side-by-side.ts';
 import { type KillPoint, Victim } from '../victim.ts';
+import { killInMigrations } from './killed-migrations.ts';
 
 /** Asked of the last process, once all the killing is over; says what is wrong, or nothing. */
 type Verify = (victim: Victim) => Promise<string | null>;
@@ -233,12 +234,13 @@ const KILLS: readonly Kill[] = [
 
 export const killedService: ChaosRow = {
   id: 'F12',
-  title: `the service killed at ${KILLS.length} points, what stood there taken up by the next process`,
+  title: `the service killed at ${KILLS.length} points and in migrations, what stood there taken up by the next process`,
   volume: { usual: 10, full: 50 },
   async run({ databaseUrl, rounds }) {
+    const migrations = await killInMigrations(databaseUrl, rounds);
     const victim = await Victim.start(databaseUrl);
     const verifies: { readonly name: string; readonly verify: Verify }[] = [];
-    const wrong: string[] = [];
+    const wrong = [...migrations.wrong];
     let begun = true;
     try {
       for (const { name, together, parkAfter, kill } of KILLS) {
@@ -271,7 +273,7 @@ export const killedService: ChaosRow = {
       await victim.stop();
     }
     return {
-      tried: verifies.length,
+      tried: verifies.length + migrations.tried,
       lost: wrong.length,
       doubled: 0,
       letIn: 0,
