@@ -125,26 +125,11 @@ function toWire(message: ChatMessage): ChatCompletionMessageParam {
           tool_calls: message.toolCalls.map((call) => ({
             id: call.id,
             type: 'function' as const,
-            function: { name: call.name, arguments: objectText(call.arguments) },
+            function: { name: call.name, arguments: call.arguments },
           })),
         }),
       };
   }
-}
-
-/**
- * Arguments as every server can read them back: many parse those of earlier turns, and refuse the whole conversation for
- * one call that was no JSON object. What the model wrote stays there for it to see.
- */
-function objectText(written: string): string {
-  if (written.trim() === '') return '{}';
-  try {
-    const value: unknown = JSON.parse(written);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return written;
-  } catch {
-    // No JSON at all: wrapped like any other text.
-  }
-  return JSON.stringify({ invalid: written });
 }
 
 const toolToWire = ({ name, description, parameters }: OfferedTool) => ({
