@@ -42,13 +42,14 @@ export function createRoster(people: readonly PersonConfig[]): Roster {
   return {
     personOf(actor) {
       if (actor.isBot) return { kind: 'unknown' };
-      const found = new Set<PersonConfig>();
-      for (const [idKind, id] of Object.entries(actor.ids))
-        for (const claim of byAccount.get(accountKey(actor.provider, actor.tenant, idKind, id)) ?? [])
-          if (agrees(claim.ids, actor.ids)) found.add(claim.person);
-      const [person] = found;
-      if (person === undefined) return { kind: 'unknown' };
-      return found.size > 1 ? { kind: 'ambiguous' } : { kind: 'person', person: rosterPerson(person) };
+      const claims = Object.entries(actor.ids).flatMap(
+        ([idKind, id]) => byAccount.get(accountKey(actor.provider, actor.tenant, idKind, id)) ?? [],
+      );
+      // Two ids of two people in one envelope: also where one of them has another id in the configuration, so that
+      // nobody can say which id is wrong.
+      if (new Set(claims.map(({ person }) => person)).size > 1) return { kind: 'ambiguous' };
+      const claim = claims.find(({ ids }) => agrees(ids, actor.ids));
+      return claim ? { kind: 'person', person: rosterPerson(claim.person) } : { kind: 'unknown' };
     },
     isResolvable: (actor, tenant) =>
       !actor.isBot &&

@@ -58,6 +58,14 @@ describe('who acted', () => {
     expect(both.personOf(actor({ ids: { openId: 'ou_1' } }))).toEqual(isLi);
   });
 
+  it('is ambiguous where the ids are of two people, also where one of them is known by another one', () => {
+    const both = createRoster([
+      person('wang', { identities: [feishu({ unionId: 'on_2', openId: 'ou_2' })] }),
+      person('zhao', { identities: [feishu({ unionId: 'on_3' })] }),
+    ]);
+    expect(both.personOf(actor({ ids: { openId: 'ou_2', unionId: 'on_3' } }))).toEqual({ kind: 'ambiguous' });
+  });
+
   it('is one person where several of their ids agree', () => {
     expect(roster.personOf(actor({ ids: { openId: 'ou_2', unionId: 'on_2' } }))).toMatchObject({
       person: { id: 'wang' },
