@@ -168,7 +168,7 @@ async function hookedResult(
     context: { ...shownContextOf(call, scope, ports), toolResult: resultText(outcome.result) },
     signal: scope.signal,
     clock: ports.clock,
-    onHookFailed: hookFailureRecorder(ports.audit, scope),
+    onHookFailed: hookFailureRecorder(ports, scope),
   });
   // A view withheld only because this process stops is not what the model should see.
   throwIfSuspended(scope.signal);
@@ -220,7 +220,7 @@ async function observe(
         settlement: { ...settlement, confirmationId: call.confirmation },
       },
       clock: ports.clock,
-      onHookFailed: hookFailureRecorder(ports.audit, scope),
+      onHookFailed: hookFailureRecorder(ports, scope),
     });
   } catch (error) {
     ports.logger.error({ err: error, invocation: call.id }, 'the observers of a settled call failed');
