@@ -257,7 +257,11 @@ describe.each(DATABASES)('the scenarios on $name', ({ open }) => {
         const actor = { type: 'system' } as const;
         await engine.confirmations.cancel({ id: request.id, actor, reason: 'not needed' });
       } else {
-        await engine.decide(request.id, scenario.decision, '不行: "see\nme"');
+        await engine.decide(
+          request.id,
+          scenario.decision,
+          scenario.decision === 'reject' ? '不行: "see\nme"' : undefined,
+        );
       }
     }
     return engine.finished(id);
