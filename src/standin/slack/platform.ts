@@ -41,6 +41,8 @@ export interface SlackMessage extends MessageVersion {
 /** Shown to one person only. */
 export interface SlackEphemeral extends MessageVersion {
   readonly ts: string;
+  /** `C…` or `D…`: where it stands. */
+  readonly channel: string;
   readonly user: string;
 }
 
@@ -127,7 +129,7 @@ export class SlackPlatform {
     return typeof chat === 'string' && this.#directs.has(chat);
   }
 
-  whisper(ephemeral: MessageVersion & { readonly user: string }): SlackEphemeral {
+  whisper(ephemeral: MessageVersion & { readonly user: string; readonly channel: string }): SlackEphemeral {
     const shown = { ...ephemeral, ts: this.nextTs() };
     this.ephemerals.push(shown);
     this.changed();

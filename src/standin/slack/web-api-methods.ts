@@ -69,7 +69,8 @@ export const WEB_API_METHODS: Readonly<Record<string, Method>> = {
     const user = workspace.users.find(({ id }) => id === args.user);
     if (user === undefined) return failed('user_not_in_channel');
     if (content === null) return refusal;
-    const { ts } = workspace.platform.whisper({ text: content.text, blocks: content.blocks, user: user.id });
+    const { text, blocks } = content;
+    const { ts } = workspace.platform.whisper({ text, blocks, user: user.id, channel });
     return { ok: true, message_ts: ts };
   },
 
