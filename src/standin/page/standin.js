@@ -40,7 +40,8 @@ function show() {
   byId('connection').dataset.state = connected ? 'good' : 'bad';
   byId('language').textContent = words.otherLanguage;
   byId('title').textContent = words.title(words.platforms[state.platform]);
-  byId('group-title').textContent = state.platform === 'slack' ? `# ${words.group}` : words.group;
+  byId('group-title').textContent =
+    state.platform === 'slack' ? `# ${words.group.toLowerCase()}` : words.group;
   byId('direct-title').textContent = words.direct(user().name);
   for (const id of ['group', 'direct']) byId(id).parentElement.className = `panel ${state.platform}`;
   showPeople();
@@ -52,7 +53,7 @@ function show() {
 function showPeople() {
   const items = state.people.map(({ id, name }) =>
     personItem({
-      ...{ id, name, face: name.slice(-1), note: id, chosen: id === user().id },
+      ...{ id, name, face: faceOf(name), note: id, chosen: id === user().id },
       choose: () => {
         userId = id;
         show();
@@ -61,6 +62,9 @@ function showPeople() {
   );
   showItems(byId('people'), items);
 }
+
+/** A Latin name by its first letter, a Chinese one by its last. */
+const faceOf = (name) => (/^[A-Z]/i.test(name) ? name[0] : name.slice(-1));
 
 const forDirect = () => ({ ...texts(), emptyChat: texts().emptyDirect });
 
