@@ -100,7 +100,9 @@ export class PageState {
         card,
       })),
       slack: {
-        messages: slack.messages().map(({ ts, text, blocks, edited }) => ({ ts, text, blocks, edited })),
+        messages: slack.messages().map(({ ts, text, blocks, edited, threadTs, broadcast }) => ({
+          ...{ ts, text, blocks, edited, threadTs, broadcast },
+        })),
         ephemerals: CAST.flatMap(({ slackUser }) => slack.ephemeralsOf(slackUser)),
         modals: CAST.flatMap(({ slackUser }) => slack.modalOf(slackUser) ?? []),
       },

@@ -159,6 +159,10 @@ describe('a channel in Telegram', () => {
       entities: [{ type: 'code', offset: 0, length: text.length }],
       reply_parameters: { message_id: Number(messageId) },
     });
+    expect(rig.callsOf('sendMessage').at(-1)?.args).not.toHaveProperty('disable_notification');
+
+    await channel.remind?.({ id: newDeliveryId(), messageId, text, quiet: true, signal });
+    expect(rig.callsOf('sendMessage').at(-1)?.args).toMatchObject({ disable_notification: true });
   });
 
   it.each([
