@@ -162,7 +162,7 @@ describe.each(DATABASES)('reminders on $name', ({ open }) => {
     expect(await states(id)).toEqual(['sent']);
   });
 
-  it('say why an approved call did not run, and who stopped it', async () => {
+  it('say why an approved call did not run, and who stopped it, after what calls for somebody', async () => {
     const id = await approved();
     await core.service.revoke({ id, person: person('li.wei'), reason: null, surface: { kind: 'api' } });
     const late = await approved({ ...POLICY, executeWithinMs: 1 });
@@ -170,14 +170,16 @@ describe.each(DATABASES)('reminders on $name', ({ open }) => {
       await core.sweeper.sweep();
       return (await states(late)).length > 0;
     });
+    await ran('failed');
     await newWorker().run();
     expect(said()).toEqual([
+      expect.stringContaining('has failed'),
       expect.stringMatching(/^🚫 Did not run: an approver took the approval back \(li\.wei\)\. /),
       expect.stringMatching(/^⌛ Did not run in time; the approval is void\. /),
     ]);
   });
 
-  it('about a result wait until no card of the chat is behind, and come after what calls for somebody', async () => {
+  it('about a result wait until no card of the chat is behind, and what calls for somebody does not', async () => {
     const done = await ran('succeeded');
     const failed = await ran('failed');
     await showsTheNewest(failed);
