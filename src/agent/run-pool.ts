@@ -11,9 +11,11 @@ import { type WorkPlace, WorkPlaces } from './work-places.ts';
 
 /** How often a process looks for runs to stop and for runs that nobody works on, in milliseconds. */
 const TICK_MS = 1_500;
-const HEARTBEAT_MS = 8_000;
+const HEARTBEAT_MS = 4_000;
 /** Without a heartbeat for so long, a process counts as dead. */
-const LEASE_MS = 30_000;
+const LEASE_MS = 15_000;
+/** After an outage of the database every process that lives has renewed its lease within this time. */
+const RENEWED_WITHIN_MS = 10_000;
 /** A run that met so many faults fails in words instead of being taken up again. */
 const MAX_FAULTS = 5;
 /** How long calls that are being sent may take to end when the process stops. */
@@ -43,6 +45,8 @@ export class RunPool {
   readonly #toRelease = new Map<RunId, RunRecord>();
   #stopping = false;
   #lastHeartbeatMs = Number.NEGATIVE_INFINITY;
+  /** Since when no heartbeat of this process has been late. */
+  #steadySinceMs = Number.POSITIVE_INFINITY;
   #cancelTick: () => void = () => {};
   #ticking: Promise<void> = Promise.resolve();
   #unsubscribe: (() => void)[] = [];
@@ -78,7 +82,10 @@ export class RunPool {
       take: (kind, limit) =>
         kind === 'woken'
           ? store.takeWoken({ owner, limit })
-          : store.takeOver({ owner, limit, working: [...this.#active.keys(), ...this.#toRelease.keys()] }),
+          : store.takeOver({
+              ...{ owner, limit, lapsed: this.#isSteady() },
+              working: [...this.#active.keys(), ...this.#toRelease.keys()],
+            }),
       begin: (lease) => this.#begin(lease, { placeTaken: true }),
     });
     this.#places = new WorkPlaces({
@@ -238,6 +245,16 @@ export class RunPool {
 
   async #heartbeat(): Promise<void> {
     await this.#store.heartbeat({ owner: this.#owner, leaseMs: LEASE_MS });
-    this.#lastHeartbeatMs = this.#clock.monotonic();
+    const now = this.#clock.monotonic();
+    if (now - this.#lastHeartbeatMs > 2 * HEARTBEAT_MS) this.#steadySinceMs = now;
+    this.#lastHeartbeatMs = now;
+  }
+
+  /**
+   * Whether a lease that lapsed says that its process is dead. Where the database was away, everybody's has lapsed: then
+   * those who live are given the time to say so first, or their calls would be taken from them on the way.
+   */
+  #isSteady(): boolean {
+    return this.#clock.monotonic() - this.#steadySinceMs >= RENEWED_WITHIN_MS;
   }
 }

@@ -60,12 +60,15 @@ export interface RunStore {
   /** Prolongs the lease of a process on all its runs. */
   heartbeat(input: { readonly owner: string; readonly leaseMs: number }): Promise<void>;
   /**
-   * Takes up to `limit` open runs that no living process works on, but for parked and woken ones. Among them are those that `owner` holds and, not
-   * being among `working`, does not know of: the answer to the statement that gave them to it was lost.
+   * Takes up to `limit` open runs that no living process works on, but for parked and woken ones: those of processes
+   * that ended their lease in order and, with `lapsed`, those of processes that let it lapse. Among them are those that
+   * `owner` holds and, not being among `working`, does not know of: the answer to the statement that gave them to it
+   * was lost.
    */
   takeOver(input: {
     readonly owner: string;
     readonly limit: number;
+    readonly lapsed: boolean;
     readonly working: readonly RunId[];
   }): Promise<readonly RunLease[]>;
   /** Takes up to `limit` runs that were parked and whose wait has ended, the longest woken first. */

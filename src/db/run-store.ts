@@ -152,11 +152,11 @@ export function createRunStore({
         .where(sql`${runWorkers.leaseUntil} < clock_timestamp() - interval '1 hour'`);
     },
 
-    takeOver: ({ owner, limit, working }) =>
+    takeOver: ({ owner, limit, lapsed, working }) =>
       database.transaction(async (transaction) => {
         const abandoned = sql`not exists (
-          select 1 from ${runWorkers}
-          where ${runWorkers.owner} = ${runs.leaseOwner} and ${runWorkers.leaseUntil} > clock_timestamp()
+          select 1 from ${runWorkers} where ${runWorkers.owner} = ${runs.leaseOwner}
+          and (not ${lapsed}::boolean or ${runWorkers.leaseUntil} > clock_timestamp())
         )`;
         const unknownToOwner = and(
           eq(runs.leaseOwner, owner),

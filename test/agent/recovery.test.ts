@@ -485,9 +485,9 @@ describe('a run whose process is gone', () => {
       const lease = await created(store(), id, 'one');
       const stale = store().record(lease);
       await stale.appendMessages(said('mine'));
-      const [taken, ...others] = (await store().takeOver({ owner: 'two', limit: 100, working: [] })).filter(
-        ({ run }) => run === id,
-      );
+      const [taken, ...others] = (
+        await store().takeOver({ owner: 'two', limit: 100, lapsed: true, working: [] })
+      ).filter(({ run }) => run === id);
       expect(others).toEqual([]);
       expect(taken?.fencingToken).toBe(2);
       await expect(stale.appendMessages(said('mine too'))).rejects.toThrow(LeaseLost);
@@ -538,10 +538,28 @@ describe('a run whose process is gone', () => {
       await database.connection.execute(
         sql`update runs set created_at = created_at - interval '1 minute' where id in (${lost}, ${known})`,
       );
-      const taken = await store().takeOver({ owner: 'forgetful', limit: 100, working: [known] });
+      const taken = await store().takeOver({
+        owner: 'forgetful',
+        limit: 100,
+        lapsed: true,
+        working: [known],
+      });
       expect(taken.map(({ run }) => run)).toEqual([lost]);
       await database.connection.execute(
         sql`update runs set status = 'cancelled', finished_at = now() where id in (${lost}, ${known}, ${fresh})`,
+      );
+    });
+
+    it('leaves the runs of a lease that only lapsed to whoever may say that its process is dead', async () => {
+      const id = newRunId();
+      await created(store(), id, 'cut off');
+      await store().heartbeat({ owner: 'cut off', leaseMs: 0 });
+      const takeOver = async (lapsed: boolean) =>
+        (await store().takeOver({ owner: 'two', limit: 100, lapsed, working: [] })).map(({ run }) => run);
+      expect(await takeOver(false)).not.toContain(id);
+      expect(await takeOver(true)).toContain(id);
+      await database.connection.execute(
+        sql`update runs set status = 'cancelled', finished_at = now() where id = ${id}`,
       );
     });
 
@@ -567,7 +585,7 @@ describe('a run whose process is gone', () => {
       const takers = await Promise.all(
         ['a', 'b', 'c', 'd'].map(async (owner) => {
           await store().heartbeat({ owner, leaseMs: 60_000 });
-          return store().takeOver({ owner, limit: 100, working: [] });
+          return store().takeOver({ owner, limit: 100, lapsed: true, working: [] });
         }),
       );
       const taken = takers.flat().map(({ run }) => run);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ChannelPace, ChatPace, ChatPaces } from '../../src/channel/chat-pace.ts';
-import { ManualClock } from '../channels/manual-clock.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 
 const SLOW: ChannelPace = { messages: { perSecond: 1, burst: 1 }, changes: { perSecond: 1, burst: 3 } };
 const address = (chat: string, app = 'A0') => ({ provider: 'slack', app, tenant: 'T0', chat });

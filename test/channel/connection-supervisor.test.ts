@@ -6,7 +6,7 @@ import {
   type LinkEnd,
   type OpenedLink,
 } from '../../src/channel/connection-supervisor.ts';
-import { ManualClock } from '../channels/manual-clock.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 
 /** Lets promises that are due settle; nothing here waits for anything but the clock. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));

@@ -1,7 +1,7 @@
 import type { Channel, ChannelAnswer, InboundRequest } from '../../src/channel/channel.ts';
 import type { InboundHandler } from '../../src/channel/inbound-connection.ts';
 import type { ChannelActor, InboundEvent, TapAction, TapEvent } from '../../src/channel/inbound-event.ts';
-import type { ManualClock } from './manual-clock.ts';
+import type { ManualClock } from '../support/manual-clock.ts';
 
 /** One channel with the platform it talks to, in the terms the contract needs. Every channel brings its own. */
 export interface ChannelRig {

@@ -3,8 +3,8 @@ import type { DecideInput } from '../../src/confirmation/confirmation-service.ts
 import { createDecisionLanes } from '../../src/confirmation/decision-lanes.ts';
 import type { ConfirmationLedger, LedgerTransaction } from '../../src/confirmation/ledger.ts';
 import type { ConfirmationId } from '../../src/ids.ts';
-import { ManualClock } from '../channels/manual-clock.ts';
 import { person } from '../support/core.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 
 const NOBODY = {
   people: { byId: () => null, absenceOf: () => null },

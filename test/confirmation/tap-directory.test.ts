@@ -16,9 +16,9 @@ import { deliveries, renderedCards } from '../../src/db/schema/deliveries.ts';
 import { channelId } from '../../src/ids.ts';
 import { hurriedClock, workerOn } from '../channel/delivery-harness.ts';
 import { ScriptedChannel } from '../channel/scripted-channel.ts';
-import { ManualClock } from '../channels/manual-clock.ts';
 import { type Core, POLICY, person, startCore } from '../support/core.ts';
 import { DATABASES } from '../support/databases.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 
 /** A channel whose directory answers as a test says; the last answer stays. */
 class DirectoryChannel extends ScriptedChannel {

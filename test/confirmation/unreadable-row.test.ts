@@ -7,9 +7,9 @@ import type { Database } from '../../src/db/database.ts';
 import { createDeliveryOutbox } from '../../src/db/delivery-outbox-store.ts';
 import { agentId, type ConfirmationId } from '../../src/ids.ts';
 import { workerOn } from '../channel/delivery-harness.ts';
-import { ManualClock } from '../channels/manual-clock.ts';
 import { type Core, POLICY, person, startCore } from '../support/core.ts';
 import { openPostgres } from '../support/databases.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { until } from '../support/until.ts';
 
 /** As a newer version, or a hand in the database, may leave a row. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CoalescedNotices } from '../../src/db/coalesced-notices.ts';
-import { ManualClock } from '../channels/manual-clock.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 
 function rig() {
   const clock = new ManualClock();

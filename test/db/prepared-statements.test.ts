@@ -57,7 +57,9 @@ it('of transactions are as many whatever the number of rows they are about', asy
       await areWaitedFor(inside, [...waits, ...delegates]);
     });
     for (const _ of numbers) await runs.create(newRun(), 'one that is gone');
-    expect(await runs.takeOver({ owner: 'another', limit: 100, working: [] })).toHaveLength(count);
+    expect(await runs.takeOver({ owner: 'another', limit: 100, lapsed: true, working: [] })).toHaveLength(
+      count,
+    );
     await database.connection.execute(sql`update runs set status = 'cancelled', finished_at = now()`);
     await freezeCards.refreshBatch({ tools: ['*'], after: null });
   }

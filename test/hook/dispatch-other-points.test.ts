@@ -5,7 +5,7 @@ import { dispatchToolSettled } from '../../src/hook/dispatch-tool-settled.ts';
 import type { HookFailure } from '../../src/hook/hook-failure.ts';
 import { HookRegistry } from '../../src/hook/hook-registry.ts';
 import type { RegistrableHook } from '../../src/hook/registered-hook.ts';
-import { ManualClock } from './manual-clock.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { CONTEXT, observer, postHook, SampleGate, SESSION, SETTLED, startHook } from './sample-hooks.ts';
 
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -17,7 +17,7 @@ import { HookRegistry } from '../../src/hook/hook-registry.ts';
 import type { RegistrableHook } from '../../src/hook/registered-hook.ts';
 import { runHookChain } from '../../src/hook/run-hook-chain.ts';
 import { runObservers } from '../../src/hook/run-observers.ts';
-import { ManualClock } from './manual-clock.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { observer, preHook, SampleGate } from './sample-hooks.ts';
 
 const allow = () => ({ allow: true });

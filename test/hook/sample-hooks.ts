@@ -17,7 +17,7 @@ import type { HookFailure } from '../../src/hook/hook-failure.ts';
 import { HookRegistry } from '../../src/hook/hook-registry.ts';
 import type { RegistrableHook } from '../../src/hook/registered-hook.ts';
 import { agentId, type InvocationId, personId, type RunId } from '../../src/ids.ts';
-import { ManualClock } from './manual-clock.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 
 /** What a sample hook does; `execute` may answer with anything, as real ones under test do. */
 export interface Behaviour<Context = HookContext> {

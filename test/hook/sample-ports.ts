@@ -1,5 +1,5 @@
 import type { ConnectorLogEntry, HookPorts } from '../../src/hook/hook-ports.ts';
-import { ManualClock } from './manual-clock.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 
 /** Ports on which everything works and nothing is switched off; `written` collects the log. */
 export function workingPorts(

@@ -4,8 +4,8 @@ import type { ConfirmationGate, GateAnswer, GatedCall } from '../../src/confirma
 import { dispatchPreToolUse } from '../../src/hook/dispatch-pre-tool-use.ts';
 import { HookRegistry } from '../../src/hook/hook-registry.ts';
 import type { ConfirmationId } from '../../src/ids.ts';
-import { ManualClock } from '../hook/manual-clock.ts';
 import { CONTEXT, preHook } from '../hook/sample-hooks.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 
 const CONFIRMATION = '01990000-0000-7000-8000-00000000000c' as ConfirmationId;
 

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { resultTruncate } from '../../hooks/result-truncate.ts';
 import { dispatchPostToolUse } from '../../src/hook/dispatch-post-tool-use.ts';
 import { HookRegistry } from '../../src/hook/hook-registry.ts';
-import { ManualClock } from '../hook/manual-clock.ts';
 import { CONTEXT, postHook, SampleGate } from '../hook/sample-hooks.ts';
 import { workingPorts } from '../hook/sample-ports.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 
 async function viewOf(toolResult: string, options: object = {}, others: ReturnType<typeof postHook>[] = []) {
   const hook = resultTruncate.create(resultTruncate.options.parse(options), workingPorts());

@@ -4,9 +4,9 @@ import { dispatchSessionStart } from '../../src/hook/dispatch-session-start.ts';
 import type { HookPorts } from '../../src/hook/hook-ports.ts';
 import { HookRegistry } from '../../src/hook/hook-registry.ts';
 import { personId } from '../../src/ids.ts';
-import { ManualClock } from '../hook/manual-clock.ts';
 import { SampleGate, SESSION } from '../hook/sample-hooks.ts';
 import { brokenPorts, workingPorts } from '../hook/sample-ports.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 
 const contextOf = async (ports: HookPorts, session = SESSION) =>
   (

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/json.ts';
 import { type FeishuStandin, startFeishuStandin } from '../../src/standin/feishu/start-feishu-standin.ts';
 import { APP, LI_WEI } from '../channels/feishu/feishu-rig.ts';
-import { ManualClock } from '../channels/manual-clock.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { until } from '../support/until.ts';
 
 const WANG_FANG = { openId: 'ou_wang', unionId: 'on_wang', name: '王芳', language: 'en_us' } as const;

@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { feishuChannelKind } from '../../../channels/feishu/index.ts';
 import type { OutgoingDelivery } from '../../../src/channel/channel.ts';
 import { channelId, newDeliveryId } from '../../../src/ids.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
 import { until } from '../../support/until.ts';
-import { ManualClock } from '../manual-clock.ts';
 import { sampleCard } from '../sample-card.ts';
 import { APP, type FeishuRig, startFeishuRig } from './feishu-rig.ts';
 

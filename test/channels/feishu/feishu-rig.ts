@@ -8,6 +8,7 @@ import type { StandinButton } from '../../../src/standin/feishu/card-buttons.ts'
 import type { LongConnection } from '../../../src/standin/feishu/long-connections.ts';
 import { signCallback } from '../../../src/standin/feishu/sign-callback.ts';
 import { type FeishuStandin, startFeishuStandin } from '../../../src/standin/feishu/start-feishu-standin.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
 import { until } from '../../support/until.ts';
 import {
   type ChannelRig,
@@ -17,7 +18,6 @@ import {
   type RigTap,
   type SendFault,
 } from '../channel-rig.ts';
-import { ManualClock } from '../manual-clock.ts';
 
 export const APP = {
   appId: 'cli_a1b2c3d4e5f60718',

@@ -4,6 +4,7 @@ import { SETTLE_ACTIONS, type TapEvent } from '../../../src/channel/inbound-even
 import { type SignedCallback, signCallback } from '../../../src/standin/slack/send-callback.ts';
 import type { SlackConnection } from '../../../src/standin/slack/socket-mode.ts';
 import { type SlackStandin, startSlackStandin } from '../../../src/standin/slack/start-slack-standin.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
 import { until } from '../../support/until.ts';
 import {
   askForReason,
@@ -15,7 +16,6 @@ import {
   type SendFault,
   type ShownMessage,
 } from '../channel-rig.ts';
-import { ManualClock } from '../manual-clock.ts';
 import { SLACK, SLACK_APP_TOKEN, slackChannel } from './fixture.ts';
 
 const LI_WEI = { id: 'U0LIWEI', name: '李伟' };

@@ -4,6 +4,7 @@ import { readButtonData } from '../../../channels/telegram/wire.ts';
 import type { ChannelAnswer, InboundRequest } from '../../../src/channel/channel.ts';
 import type { TapEvent } from '../../../src/channel/inbound-event.ts';
 import { channelId } from '../../../src/ids.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
 import { until } from '../../support/until.ts';
 import {
   askForReason,
@@ -14,7 +15,6 @@ import {
   type RigTap,
   type SendFault,
 } from '../channel-rig.ts';
-import { ManualClock } from '../manual-clock.ts';
 import { SECRET_HEADER, startTelegramRig } from './telegram-rig.ts';
 
 const BOT = '666:AAsecret-of-the-test';
