@@ -6,7 +6,9 @@ import type { PageApp } from './page-app.ts';
 export function drawnSlack(slack: SlackStandin, users: readonly string[]) {
   const ephemerals = users.flatMap((user) => slack.ephemeralsOf(user));
   const chat = (messages: ReturnType<SlackStandin['messages']>, isHere: (channel: string) => boolean) => ({
-    messages: messages.map(({ ts, text, blocks, edited }) => ({ ts, text, blocks, edited })),
+    messages: messages.map(({ ts, text, blocks, edited, threadTs, broadcast }) => ({
+      ...{ ts, text, blocks, edited, threadTs, broadcast },
+    })),
     ephemerals: ephemerals.filter(({ channel }) => isHere(channel)),
   });
   const directs = users.map((user) => [user, slack.directMessagesOf(user)] as const);

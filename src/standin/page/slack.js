@@ -1,11 +1,20 @@
 import { clockTime, element, link, showItems } from './element.js';
 
-/** One chat as one person sees it: everybody's messages, and among them what only this person is shown. */
+/**
+ * One chat as one person sees it: everybody's messages, each with what stands in its thread alone, and among them what
+ * only this person is shown.
+ */
 export function slackItems({ messages, ephemerals }, user, texts, tap) {
   const own = ephemerals.filter((ephemeral) => ephemeral.user === user);
   const all = [
-    ...messages.map((message) => ({ ...message, whisper: false })),
-    ...own.map((message) => ({ ...message, whisper: true })),
+    ...messages
+      .filter((message) => !isInThreadAlone(message))
+      .map((message) => ({
+        ...message,
+        whisper: false,
+        thread: messages.filter((one) => isInThreadAlone(one) && one.threadTs === message.ts),
+      })),
+    ...own.map((message) => ({ ...message, whisper: true, thread: [] })),
   ].sort((left, right) => Number(left.ts) - Number(right.ts));
   if (all.length === 0) {
     return [
@@ -23,7 +32,9 @@ export function slackItems({ messages, ephemerals }, user, texts, tap) {
   }));
 }
 
-function drawMessage({ ts, text, blocks, edited, whisper }, texts, tap) {
+const isInThreadAlone = ({ threadTs, broadcast }) => threadTs !== null && !broadcast;
+
+function drawMessage({ ts, text, blocks, edited, whisper, thread }, texts, tap) {
   return element(
     'article',
     { class: whisper ? 'sl-message whisper' : 'sl-message', 'data-ts': ts },
@@ -43,9 +54,13 @@ function drawMessage({ ts, text, blocks, edited, whisper }, texts, tap) {
         ? element('p', { class: 'sl-section' }, text)
         : drawBlocks(blocks, (action) => tap(ts, action)),
       edited ? element('span', { class: 'sl-edited' }, texts.edited) : null,
+      thread.length === 0 ? null : element('div', { class: 'sl-thread' }, thread.map(drawReply)),
     ),
   );
 }
+
+const drawReply = ({ ts, text }) =>
+  element('p', { class: 'sl-section' }, element('time', {}, clockTime(Number(ts) * 1000, false)), ` ${text}`);
 
 const drawBlocks = (blocks, press) => blocks.map((block) => drawBlock(block, press));
 
