@@ -55,6 +55,8 @@ interface Detail {
   readonly summaryCharacters: number;
   readonly factCharacters: number;
   readonly facts: number;
+  /** The little reference at the end: the first to go for what decides. */
+  readonly digest: boolean;
 }
 
 const ALL_FACTS = Number.POSITIVE_INFINITY;
@@ -71,6 +73,7 @@ const DETAILS: readonly Detail[] = [
   summaryCharacters,
   factCharacters,
   facts: ALL_FACTS,
+  digest: lines > 0,
 }));
 const DETAILS_WITHOUT_DECISIVE: readonly Detail[] = [
   { lines: 10, characters: 300, facts: ALL_FACTS },
@@ -83,6 +86,7 @@ const DETAILS_WITHOUT_DECISIVE: readonly Detail[] = [
   summaryCharacters: 40,
   factCharacters: 60,
   facts,
+  digest: false,
 }));
 
 /** In every language, then in the card's own alone. */
@@ -113,6 +117,7 @@ function draw(card: CardInLanguage, token: string, detail: Detail): JsonObject {
     ...summaryElements(card, detail, text),
     ...actionElements(card, token, decisiveShown),
     linkButton(card),
+    ...(detail.digest && card.digest !== null ? factElements([card.digest], detail, text, SOFT) : []),
   ];
   return {
     schema: '2.0',

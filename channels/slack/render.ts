@@ -19,19 +19,23 @@ export function renderCard(card: Card, token: string): RenderedCard {
   // What decides gets its room first; the rest shares what is left.
   const { blocks: decisive, allShown } = decisiveBlocks(card, words, space);
   const title = space.take(`${stateIcon(card)} ${onOneLine(card.title)}`, LIMITS.header);
-  const outcome = linesOf(card.outcome, 1200, card.locale);
+  const outcome = space.take(linesOf(card.outcome, 1200, card.locale), LIMITS.section);
   const mayApprove = card.actions.kind === 'decide' && card.actions.approvable && allShown;
   const hint = card.actions.kind === 'decide' && !allShown ? [words.notApprovableHere] : [];
-  const warnings = warningText([...hint, ...card.warnings], card.locale);
+  const warnings = space.take(warningText([...hint, ...card.warnings], card.locale), LIMITS.section);
+  const facts = factBlocks([...card.facts, ...card.references], space, card.locale);
+  const summary = space.take(card.summary === null ? '' : factLine(card.summary), 1200);
+  const digest = space.takeWhole(card.digest === null ? '' : factLine(card.digest));
   const blocks = [
     header(title),
-    ...section(space.take(outcome, LIMITS.section)),
-    ...section(space.take(warnings, LIMITS.section)),
+    ...section(outcome),
+    ...section(warnings),
     ...decisive,
-    ...factBlocks([...card.facts, ...card.references], space, card.locale),
-    ...section(space.take(card.summary === null ? '' : factLine(card.summary), 1200)),
+    ...facts,
+    ...section(summary),
     ...preformatted(otherLines(card, words, space)),
     ...buttons(card, token, mayApprove),
+    ...context(digest),
   ];
   const text = escapeControls(cut(onOneLine(card.title), LIMITS.fallbackText, card.locale));
   return { payload: JSON.stringify({ text, blocks }), decisiveShown: allShown };
@@ -148,6 +152,8 @@ const plainText = (text: string): SlackBlock => ({ type: 'plain_text', text, emo
 const header = (text: string): SlackBlock => ({ type: 'header', text: plainText(text) });
 const section = (text: string): SlackBlock[] =>
   text === '' ? [] : [{ type: 'section', text: plainText(text) }];
+const context = (text: string): SlackBlock[] =>
+  text === '' ? [] : [{ type: 'context', elements: [plainText(text)] }];
 const preformatted = (text: string): SlackBlock[] =>
   text === ''
     ? []
@@ -179,6 +185,10 @@ function messageSpace(locale: Locale) {
     },
     take(text: string, limit: number): string {
       return this.takeBytes(cut(text, limit, locale), LIMITS.messageBytes);
+    },
+    /** Empty where it finds no room as a whole. */
+    takeWhole(text: string): string {
+      return bytesOf(text) <= left ? this.takeBytes(text, left) : '';
     },
     takeBytes(text: string, limit: number): string {
       const fitting = cutToBytes(text, Math.max(0, Math.min(limit, left)), locale);

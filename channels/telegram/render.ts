@@ -11,7 +11,7 @@ import { writeButtonData } from './wire.ts';
 
 /**
  * A card as one Telegram message: the state, what decides, what became of it, warnings, the facts, the agent's own
- * words, further arguments, the page's address. One line each. There is no markup in it; all but the address is marked
+ * words, further arguments, the digest, the page's address. One line each. There is no markup in it; all but the address is marked
  * as literal.
  */
 export function renderCard(card: Card, token: string): RenderedCard {
@@ -29,8 +29,9 @@ export function renderCard(card: Card, token: string): RenderedCard {
   const outcome = card.outcome.map((fact) => space.take(factLine(fact), LIMITS.words));
   const facts = [...card.facts, ...card.references].map((fact) => space.take(factLine(fact), LIMITS.line));
   const summary = card.summary === null ? '' : space.take(factLine(card.summary), LIMITS.words);
+  const digest = card.digest === null ? '' : space.takeWhole(factLine(card.digest));
   const others = otherLines(card, words, space);
-  const lines = [title, ...decisive.lines, ...outcome, ...warnings, ...facts, summary, ...others];
+  const lines = [title, ...decisive.lines, ...outcome, ...warnings, ...facts, summary, ...others, digest];
   const body = lines.filter((line) => line !== '').join('\n');
   return {
     payload: JSON.stringify({ ...literal(body, link), buttons: buttonsOf(card, token, mayApprove) }),
@@ -113,6 +114,10 @@ function messageSpace(length: number, locale: Locale) {
   let left = length;
   return {
     left: () => left,
+    /** Empty where it finds no room as a whole. */
+    takeWhole(text: string): string {
+      return text.length < left ? this.take(text, text.length) : '';
+    },
     take(text: string, limit: number): string {
       const fitting = cut(onOneLine(text), Math.max(0, Math.min(limit, left - 1)), locale);
       left -= fitting.length + 1;

@@ -12,6 +12,7 @@ import type { AgentDirectory } from './agent-directory.ts';
 import { checkRewritten } from './call-arguments.ts';
 import type { AgentLogger, InvokePorts } from './invoke-ports.ts';
 import { BLOCK_MESSAGES } from './observation.ts';
+import { recordHookFailure } from './record-hook-failure.ts';
 import type { AuthorizeAnswer, AuthorizeCall, CallAuthorizer } from './run-service.ts';
 import { findPerson } from './runs.ts';
 import type { Tool } from './tool.ts';
@@ -70,7 +71,7 @@ async function judge(
   context: HookContext,
   tool: Tool | null,
   agent: AgentConfig | null,
-  { agents, audit, clock }: AuthorizerPorts,
+  { agents, audit, clock, logger }: AuthorizerPorts,
 ): Promise<PreToolUseOutcome> {
   const registry = agents.hooksFor(agent);
   if (registry === null) return unavailable();
@@ -81,14 +82,8 @@ async function judge(
     // A caller that hangs up does not stop a request half way through.
     signal: new AbortController().signal,
     clock,
-    onHookFailed: ({ hook, point, reason, detail }) =>
-      audit.record({
-        kind: 'hook.failed',
-        confirmation: null,
-        run: null,
-        actor: actorOf(call),
-        data: { hook, point, reason, detail },
-      }),
+    onHookFailed: (failure) =>
+      recordHookFailure(failure, { run: null, actor: actorOf(call) }, { audit, logger }),
   });
 }
 

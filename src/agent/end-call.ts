@@ -1,3 +1,4 @@
+import { approvalReasonsOf } from '../confirmation/approvals.ts';
 import { maskArguments } from '../confirmation/argument-mask.ts';
 import { ERRORS, type ErrorCode } from '../errors.ts';
 import { dispatchPostToolUse } from '../hook/dispatch-post-tool-use.ts';
@@ -21,6 +22,7 @@ import {
   blockedObservation,
   failedObservation,
   stubbedObservation,
+  succeededObservation,
   unknownObservation,
 } from './observation.ts';
 import type { InvocationError } from './run-record.ts';
@@ -83,7 +85,7 @@ export function endStubbed(
 
 /**
  * A call that was sent. Every step may be repeated by the next worker after a crash: the real outcome first, then
- * the grant's receipt, then what the hooks make of the model's view.
+ * the grant's receipt, which brings the approvers' reasons, then what the hooks make of the model's view.
  */
 export async function endExecuted(
   call: OpenCall,
@@ -93,78 +95,84 @@ export async function endExecuted(
 ): Promise<SettledCall> {
   // Where nothing is to be done between outcome and end, they are one write.
   if (call.confirmation === null && scope.hooks.at(POST_TOOL_USE).length === 0) {
-    const view = viewOf(outcome, resultText(outcome.result));
+    const view = viewOf(outcome, resultText(outcome.result), []);
     return end(call, scope, ports, { ...outcome, view, unwritten: true });
   }
+  let reasons: readonly string[] = [];
   // A momentary fault of the database must not turn a known outcome into an unknown one.
   try {
     await insist(ports.clock, () => scope.log.executed({ id: call.id, ...outcome }));
   } finally {
-    if (call.confirmation !== null) await recordReceipt(call, call.confirmation, outcome, scope, ports);
+    if (call.confirmation !== null)
+      reasons = await recordReceipt(call, call.confirmation, outcome, scope, ports);
   }
-  const { view, sideEffects } = await hookedView(call, outcome, scope, ports);
+  const { shown, sideEffects } = await hookedResult(call, outcome, scope, ports);
+  const view = viewOf(outcome, shown, reasons);
   const seen: OpenCall = { ...call, sideEffects: [...call.sideEffects, ...sideEffects] };
   return end(seen, scope, ports, { ...outcome, view });
 }
 
+/** Why people approved, as the request says by then: also where its receipt had been taken before a crash. */
 async function recordReceipt(
   call: OpenCall,
   id: NonNullable<OpenCall['confirmation']>,
   outcome: ExecutedOutcome,
   scope: ExecutionScope,
   { confirmations, clock, logger }: InvokePorts,
-): Promise<void> {
+): Promise<readonly string[]> {
   try {
     const { status, error } = outcome;
     const receipt = await insist(clock, () =>
       confirmations.recordOutcome({ id, actor: actorOfRun(scope), status, detail: error?.message ?? null }),
     );
-    if (receipt.kind === 'recorded') return;
-    logger.warn(
-      { confirmation: id, invocation: call.id, receipt: receipt.kind },
-      'the outcome was not taken',
-    );
+    if (receipt.kind !== 'recorded')
+      logger.warn(
+        { confirmation: id, invocation: call.id, receipt: receipt.kind },
+        'the outcome was not taken',
+      );
+    return receipt.kind === 'not-found' ? [] : approvalReasonsOf(receipt.request);
   } catch (error) {
     // The request becomes `unknown` by itself and a person looks; the invocation holds what is known.
     logger.error({ err: error, confirmation: id, invocation: call.id }, 'the outcome cannot be recorded');
+    return [];
   }
 }
 
 /** What the model sees of an outcome of which `shown` is the result's text. */
-function viewOf(outcome: ExecutedOutcome, shown: string): string {
+function viewOf(outcome: ExecutedOutcome, shown: string, reasons: readonly string[]): string {
   switch (outcome.status) {
     case 'succeeded':
-      return shown;
-    case 'failed':
-      return failedObservation(
-        errorCodeOf(outcome.error),
-        outcome.error.message,
-        outcome.result === null ? null : shown,
-      );
+      return succeededObservation(shown, reasons);
+    case 'failed': {
+      const { message } = outcome.error;
+      const answer = outcome.result === null ? null : shown;
+      return failedObservation({ code: errorCodeOf(outcome.error), message, answer }, reasons);
+    }
     case 'unknown':
-      return unknownObservation(outcome.error.message);
+      return unknownObservation(outcome.error.message, reasons);
   }
 }
 
-async function hookedView(
+/** The result's text as the hooks leave it: they see the tool's word alone, not what people wrote. */
+async function hookedResult(
   call: OpenCall,
   outcome: ExecutedOutcome,
   scope: ExecutionScope,
   ports: InvokePorts,
-): Promise<{ view: string; sideEffects: readonly SideEffect[] }> {
+): Promise<{ shown: string; sideEffects: readonly SideEffect[] }> {
   if (outcome.status !== 'succeeded' && outcome.result === null) {
-    return { view: viewOf(outcome, ''), sideEffects: [] };
+    return { shown: '', sideEffects: [] };
   }
   const { view, sideEffects } = await dispatchPostToolUse({
     registry: scope.hooks,
     context: { ...shownContextOf(call, scope, ports), toolResult: resultText(outcome.result) },
     signal: scope.signal,
     clock: ports.clock,
-    onHookFailed: hookFailureRecorder(ports.audit, scope),
+    onHookFailed: hookFailureRecorder(ports, scope),
   });
   // A view withheld only because this process stops is not what the model should see.
   throwIfSuspended(scope.signal);
-  return { view: viewOf(outcome, view), sideEffects };
+  return { shown: view, sideEffects };
 }
 
 async function end(
@@ -212,7 +220,7 @@ async function observe(
         settlement: { ...settlement, confirmationId: call.confirmation },
       },
       clock: ports.clock,
-      onHookFailed: hookFailureRecorder(ports.audit, scope),
+      onHookFailed: hookFailureRecorder(ports, scope),
     });
   } catch (error) {
     ports.logger.error({ err: error, invocation: call.id }, 'the observers of a settled call failed');

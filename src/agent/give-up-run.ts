@@ -54,11 +54,11 @@ interface CallEnd {
 
 function endOf({ phase, status, error }: StoredInvocation): CallEnd {
   if (phase === 'executed' && (status === 'succeeded' || status === 'failed' || status === 'unknown')) {
-    return { status, error, view: unknownObservation('The run was given up.') };
+    return { status, error, view: unknownObservation('The run was given up.', []) };
   }
   if (phase === 'executing' || phase === 'executed') {
     const message = 'The run was given up while the tool was running.';
-    return { status: 'unknown', error: { code: 'unknown', message }, view: unknownObservation(message) };
+    return { status: 'unknown', error: { code: 'unknown', message }, view: unknownObservation(message, []) };
   }
   const blocked = { code: 'cancelled', message: BLOCK_MESSAGES.cancelled } as const;
   return {

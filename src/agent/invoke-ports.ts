@@ -4,6 +4,7 @@ import type { ArgumentMask } from '../confirmation/argument-mask.ts';
 import type { Actor, ConfirmationService } from '../confirmation/confirmation-service.ts';
 import type { HookFailure } from '../hook/hook-failure.ts';
 import type { CallScope } from './call-scope.ts';
+import { recordHookFailure } from './record-hook-failure.ts';
 
 /** What `invoke-tool` reaches beyond the run itself. */
 export interface InvokePorts {
@@ -28,14 +29,8 @@ export const actorOfRun = (scope: Pick<CallScope, 'run' | 'agent'>): Actor => ({
   agent: scope.agent,
 });
 
-/** Records a hook's failure on the audit log; a throw (the record is down) ends the dispatch as a denial. */
+/** The same as `recordHookFailure`, for a call of a run. */
 export const hookFailureRecorder =
-  (audit: AuditRecorder, scope: Pick<CallScope, 'run' | 'agent'>) =>
+  (ports: Pick<InvokePorts, 'audit' | 'logger'>, { run, agent }: Pick<CallScope, 'run' | 'agent'>) =>
   (failure: HookFailure): Promise<void> =>
-    audit.record({
-      kind: 'hook.failed',
-      confirmation: null,
-      run: scope.run,
-      actor: { type: 'agent', id: scope.agent, name: scope.agent },
-      data: { hook: failure.hook, point: failure.point, reason: failure.reason, detail: failure.detail },
-    });
+    recordHookFailure(failure, { run, actor: { type: 'agent', id: agent, name: agent } }, ports);

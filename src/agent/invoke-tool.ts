@@ -109,7 +109,7 @@ export async function judge(
     validateArgs: (args) => checkRewritten(tool, args),
     signal: scope.signal,
     clock: ports.clock,
-    onHookFailed: hookFailureRecorder(ports.audit, scope),
+    onHookFailed: hookFailureRecorder(ports, scope),
   });
   throwIfSuspended(scope.signal);
 

@@ -27,23 +27,59 @@ export const blockedObservation = ({ code, message, reason, retryAfter }: Blocke
     ...(retryAfter !== null && { retryAfter }),
   });
 
+/**
+ * `result` is the result's text as the hooks left it, and all that the model sees where no approver gave a reason. With
+ * reasons the two stand in members of their own: no result can pass for a person's word, nor a reason for a result. JSON
+ * stays the JSON that it is, to its last digit.
+ */
+export const succeededObservation = (result: string, reasons: readonly string[]): string => {
+  if (reasons.length === 0) return result;
+  const head = JSON.stringify({ status: 'succeeded', executed: true, ...approvalReasons(reasons) });
+  return `${head.slice(0, -1)},"result":${isStructured(result) ? result : JSON.stringify(result)}}`;
+};
+
 /** `answer` is what the tool itself said, as the hooks left it; null where it said nothing. */
-export const failedObservation = (code: ErrorCode, message: string, answer: string | null): string =>
+export const failedObservation = (
+  {
+    code,
+    message,
+    answer,
+  }: { readonly code: ErrorCode; readonly message: string; readonly answer: string | null },
+  reasons: readonly string[],
+): string =>
   JSON.stringify({
     status: 'failed',
     code,
     message: answer === null ? message : `${message} It said: ${truncateText(answer, LONGEST_QUOTE)}`,
     executed: true,
     retryable: ERRORS[code].retryable,
+    ...approvalReasons(reasons),
   });
 
-export const unknownObservation = (message: string): string =>
+export const unknownObservation = (message: string, reasons: readonly string[]): string =>
   JSON.stringify({
     status: 'unknown',
     message: `${message} Whether it took effect is not known. Do not repeat it; a person has to look.`,
     executed: null,
     retryable: false,
+    ...approvalReasons(reasons),
   });
+
+/** What the approvers wrote, without their names; data, not instructions. */
+const approvalReasons = (reasons: readonly string[]) =>
+  reasons.length === 0
+    ? {}
+    : { approvalReasons: reasons.map((reason) => truncateText(reason, LONGEST_QUOTE)) };
+
+function isStructured(text: string): boolean {
+  if (!/^\s*[[{]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 export const stubbedObservation = (because: string | null): string =>
   JSON.stringify({ status: 'stubbed', executed: false, ...(because !== null && { message: because }) });

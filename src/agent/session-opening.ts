@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../clock.ts';
+import { sleep } from '../clock.ts';
 import { dispatchSessionStart } from '../hook/dispatch-session-start.ts';
 import type { HookRegistry } from '../hook/hook-registry.ts';
 import type { CallScope } from './call-scope.ts';
@@ -10,6 +10,8 @@ import type { SessionStore } from './run-store.ts';
 const ASK_WITHIN_MS = 60_000;
 const LOOK_AGAIN_MS = 200;
 
+type SessionPorts = Pick<InvokePorts, 'audit' | 'logger' | 'clock'>;
+
 /**
  * The messages a run starts with that asks a model. The `SessionStart` hooks run once a session and person, whatever the number of
  * its runs and of the processes; what they gave is kept and reaches every run's prompt. Throws a `CountersignError` where a
@@ -19,7 +21,7 @@ export async function openingMessages(
   input: { readonly instructions: string; readonly input: string; readonly hooks: HookRegistry },
   scope: CallScope,
   sessions: SessionStore,
-  ports: Pick<InvokePorts, 'audit' | 'clock'>,
+  ports: SessionPorts,
 ): Promise<readonly ChatMessage[]> {
   const context = await sessionContext(input.hooks, scope, sessions, ports);
   const system = [input.instructions, ...context].filter((text) => text.trim() !== '').join('\n\n');
@@ -31,9 +33,10 @@ async function sessionContext(
   hooks: HookRegistry,
   scope: CallScope,
   sessions: SessionStore,
-  { audit, clock }: { readonly audit: InvokePorts['audit']; readonly clock: Clock },
+  ports: SessionPorts,
 ): Promise<readonly string[]> {
   const { agent, session, person, run, signal } = scope;
+  const { clock } = ports;
   for (;;) {
     const opened = await sessions.open({ agent, session, person, run, askWithinMs: ASK_WITHIN_MS });
     if (opened.kind === 'known') return opened.context;
@@ -53,7 +56,7 @@ async function sessionContext(
         },
         signal,
         clock,
-        onHookFailed: hookFailureRecorder(audit, scope),
+        onHookFailed: hookFailureRecorder(ports, scope),
       });
       await sessions.keep({ agent, session, person, run, context });
       return context;

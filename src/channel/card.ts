@@ -38,6 +38,11 @@ export interface CardInLanguage {
   /** What became of it, in the card's language: whether it ran, who decided, the reason, when. Empty while pending. */
   readonly outcome: readonly CardFact[];
   readonly verificationCode: string;
+  /**
+   * The beginning of the arguments' digest, drawn small at the very end: by it a card is matched with the record. Null
+   * where something is masked, since what is short could be guessed from it.
+   */
+  readonly digest: CardFact | null;
   /** The page with everything on it. */
   readonly link: string;
   readonly linkLabel: string;

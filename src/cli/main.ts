@@ -6,6 +6,7 @@ import { packageRoot } from '../package-root.ts';
 import { addChannelCommands } from './add-channel-commands.ts';
 import { addFreezeCommands } from './add-freeze-commands.ts';
 import { addPolicyCommands } from './add-policy-commands.ts';
+import { bearClosedPipe } from './bear-closed-pipe.ts';
 import { CONFIG_OPTION } from './config-option.ts';
 import { faultMessage } from './fault-message.ts';
 import { wholeNumber } from './whole-number.ts';
@@ -14,6 +15,9 @@ import { wholeNumber } from './whole-number.ts';
 const { version } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8')) as {
   version: string;
 };
+
+bearClosedPipe(process.stdout);
+bearClosedPipe(process.stderr);
 
 const program = new Command('countersign')
   .description('A human-approval gate for agents, in the chat people already use.')

@@ -53,6 +53,7 @@ function trialCard(
     summary: null,
     facts: [],
     references: [],
+    digest: null,
     outcome: [],
     verificationCode: '--------',
     link: about.publicUrl ?? 'http://127.0.0.1/',

@@ -1,5 +1,5 @@
-import { closest } from 'fastest-levenshtein';
 import type { z } from 'zod';
+import { nearName } from '../near-name.ts';
 import type { ConfigPath } from './config-fault.ts';
 import { knownKeysAt } from './known-keys.ts';
 import type { YamlSource } from './yaml-source.ts';
@@ -46,9 +46,11 @@ function reportIssue(
   source.collector.fault(place, messageOf(issue));
 }
 
-/** `; did you mean tools?`, or nothing where there is nothing to choose from. */
-export const nearest = (name: string, known: readonly string[]): string =>
-  known.length === 0 ? '' : `; did you mean ${closest(name.slice(0, 100), known)}?`;
+/** `; did you mean tools?`, or nothing where no known name is near. */
+export function nearest(name: string, known: readonly string[]): string {
+  const near = nearName(name, known);
+  return near === null ? '' : `; did you mean ${near}?`;
+}
 
 const KINDS: Readonly<Record<string, string>> = {
   string: 'text (in quotes, where it reads like a number)',

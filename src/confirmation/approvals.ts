@@ -15,3 +15,9 @@ export function approvingVotesOf(request: Pick<ConfirmationRequest, 'votes'>): r
   );
   return [...new Map(approving.map((vote) => [vote.person.id, vote])).values()];
 }
+
+/** What they wrote, those who wrote something, in the order of their votes. */
+export const approvalReasonsOf = (request: Pick<ConfirmationRequest, 'votes'>): readonly string[] =>
+  approvingVotesOf(request)
+    .map(({ reason }) => reason)
+    .filter((reason) => reason !== null);

@@ -94,11 +94,18 @@ function wholeCard(input: CardOfInput): CardInLanguage {
     references: cardReferences(request, style, shown),
     outcome: cardOutcome(request, style),
     verificationCode: request.verificationCode,
+    digest:
+      masked.length + decisiveMasked.length === 0
+        ? { label: texts.facts.digest, value: shortDigest(request.argsDigest) }
+        : null,
     link: requestLink(publicUrl, request.id),
     linkLabel: texts.link,
     actions: settleActions(request, locale) ?? actionsOf(request, approvable, texts),
   };
 }
+
+/** Short enough for one line on a phone; the whole stands on the request page. */
+const shortDigest = (digest: string): string => `${digest.slice(0, 'sha256:'.length + 12)}…`;
 
 const MOST_NAMED = 5;
 

@@ -32,6 +32,7 @@ export interface CardTexts {
       | 'delegates'
       | 'escalated'
       | 'code'
+      | 'digest'
       | 'deadline'
       | 'run'
       | 'session',
@@ -136,6 +137,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       delegates: '代为审批',
       escalated: '升级后增加',
       code: '核对码',
+      digest: '摘要',
       deadline: '截止时间',
       run: '运行',
       session: '会话',
@@ -241,6 +243,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       delegates: 'Standing in',
       escalated: 'Escalated to',
       code: 'Verification code',
+      digest: 'Digest',
       deadline: 'Decide by',
       run: 'Run',
       session: 'Session',

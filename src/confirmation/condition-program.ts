@@ -7,6 +7,7 @@ import { exactTypeFault } from './condition-exact-types.ts';
 import { explainFailure } from './condition-explanation.ts';
 import { ConditionFailure } from './condition-failure.ts';
 import { meterOperations } from './condition-metering.ts';
+import { overloadHint } from './condition-overload-hint.ts';
 import { boundSyntax, ConditionSyntaxFault, mentionsAgentInput } from './condition-syntax.ts';
 import type { FactReads } from './fact-reads.ts';
 
@@ -100,7 +101,10 @@ function explainFault(error: unknown): { readonly message: string; readonly colu
     const message = error.summary.includes(BOUNDED.range)
       ? 'A loop needs a list or a map'
       : error.summary.replace(/\bbounded(Matches|Contains)\b/g, (_, name: string) => name.toLowerCase());
-    return { message: `${message}.`, column: error.range === undefined ? null : error.range.start + 1 };
+    return {
+      message: `${message}${overloadHint(message)}.`,
+      column: error.range === undefined ? null : error.range.start + 1,
+    };
   }
   // A range error of the parser's recursion, say: the text is at fault, not the process.
   return { message: `It cannot be read: ${(error as Error).message}.`, column: null };

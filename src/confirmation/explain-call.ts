@@ -25,7 +25,7 @@ export function explainCall(input: {
   if (answer.kind !== 'policy')
     return {
       call: {
-        ...{ tool, agent, agentOwner, flagged },
+        ...{ tool, agent, agentOwner, flagged, argsDigest: null, verificationCode: null },
         requester: requester && { id: requester.id, name: requester.name },
       },
       answer:

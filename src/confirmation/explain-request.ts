@@ -29,6 +29,8 @@ export function explainRequest(input: {
       requester: request.requester,
       agentOwner: request.agentOwner,
       flagged: frozen?.flagged ?? null,
+      argsDigest: request.argsDigest ?? null,
+      verificationCode: request.verificationCode ?? null,
     },
     answer: { kind: 'asked', policy: request.policy.id, status: request.status },
     trials: frozen?.trials ?? null,
@@ -65,6 +67,8 @@ export type ExplainableRequest = Pick<
   | 'delegatedSeats'
 > & {
   readonly requester: PersonRef | null;
+  readonly argsDigest?: string;
+  readonly verificationCode?: string;
   readonly toolVersion?: string | null;
   readonly execution?: Execution;
 };

@@ -13,6 +13,8 @@ export function explanationLines(explanation: Omit<Explanation, 'rule'>, locale:
   const lines = [
     texts.call(call.tool, call.agent, call.requester && named(call.requester)),
     answerLine(explanation, texts),
+    ...(call.verificationCode === null ? [] : [texts.verificationCode(call.verificationCode)]),
+    ...(call.argsDigest === null ? [] : [texts.digest(call.argsDigest)]),
     '',
     ...(trials === null
       ? [texts.rulesUnknown]

@@ -7,6 +7,8 @@ export interface ExplanationTexts {
   readonly asked: (policy: string, status: string) => string;
   readonly allowed: string;
   readonly denied: (message: string) => string;
+  readonly verificationCode: (code: string) => string;
+  readonly digest: (digest: string) => string;
   readonly rules: string;
   readonly rulesUnknown: string;
   readonly notCovered: (tools: string) => string;
@@ -47,6 +49,8 @@ export const EXPLANATION_TEXTS: Readonly<Record<Locale, ExplanationTexts>> = {
     asked: (policy, status) => `需要审批：由策略 ${policy} 决定（状态：${status}）`,
     allowed: '无需审批：没有规则要求确认。',
     denied: (message) => `拒绝执行（policy_error）：${message}`,
+    verificationCode: (code) => `核对码：${code}`,
+    digest: (digest) => `摘要：${digest}`,
     rules: '规则，按尝试的顺序：',
     rulesUnknown: '这份请求早于此项记录，没有保存各规则的情况。',
     notCovered: (tools) => `不适用于此工具（${tools}）`,
@@ -99,6 +103,8 @@ export const EXPLANATION_TEXTS: Readonly<Record<Locale, ExplanationTexts>> = {
     asked: (policy, status) => `People are asked: the policy ${policy} decides (status: ${status})`,
     allowed: 'Nobody is asked: no rule wants a confirmation.',
     denied: (message) => `The call is denied (policy_error): ${message}`,
+    verificationCode: (code) => `Verification code: ${code}`,
+    digest: (digest) => `Digest: ${digest}`,
     rules: 'Rules, in the order in which they were tried:',
     rulesUnknown: 'This request is older than this record; what became of each rule was not kept.',
     notCovered: (tools) => `does not cover the tool (${tools})`,

@@ -17,6 +17,9 @@ export interface Explanation {
     readonly agentOwner: string | null;
     /** A confirmation is required whatever policies say; null where that was not kept. */
     readonly flagged: boolean | null;
+    /** As on the request; null for a call that is only thought of. */
+    readonly argsDigest: string | null;
+    readonly verificationCode: string | null;
   };
   readonly answer: ExplainedAnswer;
   /** The rules in the order in which they were tried; null for a request from before this was kept. */

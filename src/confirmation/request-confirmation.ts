@@ -273,7 +273,6 @@ const USUALLY_DECISIVE: readonly DecisiveField[] = [
   { role: 'payee', pointer: '/payee' },
 ];
 
-function policyError(match: { readonly message: string; readonly argument: string | null }): string {
-  const where = match.argument === null ? '' : ` The argument at fault is ${match.argument}.`;
-  return `No rule could be chosen for this call, so it was not executed: ${match.message}${where}`;
-}
+/** The message names the argument at fault, where that is known. */
+const policyError = ({ message }: { readonly message: string }): string =>
+  `No rule could be chosen for this call, so it was not executed: ${message}`;

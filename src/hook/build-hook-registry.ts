@@ -1,4 +1,4 @@
-import { closest, distance } from 'fastest-levenshtein';
+import { nearName } from '../near-name.ts';
 import type { GateHook } from './hook.ts';
 import { HookBuildError } from './hook-build-error.ts';
 import type { AnyHook, AnyHookKind } from './hook-kind.ts';
@@ -77,11 +77,7 @@ const isEmpty = (options: unknown): boolean =>
 
 function suggestion(name: string, kinds: readonly AnyHookKind[]): string {
   if (kinds.length === 0) return '';
-  const nearest = closest(
-    name,
-    kinds.map((kind) => kind.name),
-  );
-  return distance(name, nearest) <= name.length / 2
-    ? `; did you mean "${nearest}"?`
-    : ` (there are ${kinds.map((kind) => kind.name).join(', ')})`;
+  const names = kinds.map((kind) => kind.name);
+  const near = nearName(name, names);
+  return near === null ? ` (there are ${names.join(', ')})` : `; did you mean "${near}"?`;
 }

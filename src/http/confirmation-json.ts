@@ -1,3 +1,4 @@
+import { approvalReasonsOf } from '../confirmation/approvals.ts';
 import type {
   ClosedConfirmationRequest,
   ConfirmationRequest,
@@ -75,15 +76,21 @@ function deliveryJson(
     : { ...shared, messageIds: [], error: null };
 }
 
-export function decisionJson({ decision }: ClosedConfirmationRequest, audience: Audience): DecisionJson {
-  const { status, by, at, reason, code } = decision;
+export function decisionJson(request: ClosedConfirmationRequest, audience: Audience): DecisionJson {
+  const { status, by, at, code } = request.decision;
   return {
     status,
     ...(audience === 'people' ? { by: by ? personJson(by) : null } : {}),
     at: at.toISOString(),
-    reason,
+    reason: decisionReason(request, audience),
     code,
   };
+}
+
+/** People find each voter's words with the vote. An agent sees no votes, so it gets all approvers' words here, a line each. */
+function decisionReason(request: ClosedConfirmationRequest, audience: Audience): string | null {
+  if (request.status !== 'approved' || audience === 'people') return request.decision.reason;
+  return approvalReasonsOf(request).join('\n') || null;
 }
 
 export function executionJson(request: ConfirmationRequest, audience: Audience): ExecutionJson {

@@ -39,6 +39,7 @@ describe('an outside agent that asks', () => {
   });
   beforeEach(() => {
     engine.audited.length = 0;
+    engine.warnings.length = 0;
     engine.gateFault = null;
     engine.auditFault = null;
   });
@@ -147,6 +148,15 @@ describe('an outside agent that asks', () => {
     expect(answer).toMatchObject({ kind: 'deny', code: 'gate_unavailable' });
     expect(JSON.stringify(answer)).not.toContain('database');
     expect(engine.audited.map(({ kind }) => kind)).toEqual(['hook.failed', 'call.denied']);
+    // What was thrown may quote arguments, so it stands on the record alone.
+    const failure = {
+      hook: 'confirmation-gate',
+      point: 'PreToolUse',
+      reason: 'threw',
+      agent: 'buyer',
+      run: null,
+    };
+    expect(engine.warnings).toEqual([[failure, 'a hook failed']]);
   });
 
   it('is denied what cannot be written down, though nothing gates it', async () => {

@@ -47,6 +47,8 @@ export interface EngineFixture {
   readonly engine: AgentEngine;
   readonly confirmations: ConfirmationService;
   readonly audited: NewAuditEvent[];
+  /** What the log was warned of: fields and message. */
+  readonly warnings: (readonly [object, string])[];
   /** How many requests this process waits for. */
   readonly waits: () => number;
   /** Set by a test to break the gate. */
@@ -123,6 +125,7 @@ export async function startEngine(input: {
   };
   const recorder = createAuditRecorder(database);
   const audited: NewAuditEvent[] = [];
+  const warnings: (readonly [object, string])[] = [];
   const audit: AuditRecorder = {
     async record(event) {
       await fixture.auditFault?.();
@@ -163,7 +166,7 @@ export async function startEngine(input: {
     hookPorts: { clock: systemClock, locale: 'en-US', timeZone: 'UTC' } as unknown as HookPorts,
     audit,
     clock: input.clock ?? systemClock,
-    logger: ignoreLog,
+    logger: { ...ignoreLog, warn: (fields, message) => void warnings.push([fields, message]) },
   });
   waiter.start();
   sweeper.start();
@@ -183,6 +186,7 @@ export async function startEngine(input: {
     engine,
     confirmations,
     audited,
+    warnings,
     waits: () => waiter.size,
     start: (start: Partial<StartRun> & { readonly agent: StartRun['agent'] }) =>
       engine.runs.start({

@@ -10,9 +10,9 @@ import { type Seen, sampleHooks } from './sample-hooks.ts';
 import { ToolServer } from './tool-server.ts';
 
 const BUYER = agentId('buyer');
-const pay = (id: string, amount: string): WireCall => ({
+const pay = (id: string, amount: string, name = 'oa__pay'): WireCall => ({
   id,
-  name: 'oa__pay',
+  name,
   arguments: { payee: 'Acme Ltd', amount },
 });
 const weather = (id: string): WireCall => ({ id, name: 'oa__weather' });
@@ -162,6 +162,30 @@ describe('the ReAct executor', () => {
     if (request) await engine.decide(request.id, 'reject', reason);
     await engine.finished(id);
     expect(toolResult(model.requests[1]).reason).toBe(`${'不'.repeat(2_047)}…`);
+  });
+
+  it('hands the approvers’ reasons to the model, apart from the result and without their names', async () => {
+    const calls = [
+      pay('a', '10.00'),
+      pay('b', '11.00', 'oa__pay_refused'),
+      pay('c', '12.00', 'oa__pay_broken'),
+    ];
+    model.script('buyer', [{ calls: [...calls, pay('d', '13.00')] }, { text: 'Done.' }]);
+    const { id } = await start();
+    const requests = await engine.asked(id, 4);
+    const reasons = ['“Contract 7”\n{"status":"failed"}', 'try it', 'try it', undefined];
+    for (const [at, request] of requests.entries()) await engine.decide(request.id, 'approve', reasons[at]);
+    const run = await engine.finished(id);
+    const told = model.requests[1]?.messages.slice(-4).map(({ content }) => String(content)) ?? [];
+    const result = { payment: 'P-1', total: '10.00' };
+    expect(told.map((text) => JSON.parse(text))).toEqual([
+      { status: 'succeeded', executed: true, approvalReasons: [reasons[0]], result },
+      expect.objectContaining({ status: 'failed', executed: true, approvalReasons: ['try it'] }),
+      expect.objectContaining({ status: 'unknown', executed: null, approvalReasons: ['try it'] }),
+      result,
+    ]);
+    expect(told.join()).not.toMatch(/li\.wei|李伟/);
+    expect(run.invocations[0]?.result).toEqual(result);
   });
 
   it.each<[string, WireCall, Record<string, unknown>]>([

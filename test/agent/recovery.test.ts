@@ -7,6 +7,7 @@ import { connectPostgres } from '../../src/db/connect-postgres.ts';
 import type { Database } from '../../src/db/database.ts';
 import { rowsOf } from '../../src/db/rows-of.ts';
 import { createRunStore } from '../../src/db/run-store.ts';
+import type { PostToolUseContext } from '../../src/hook/hook-context.ts';
 import { agentId, newInvocationId, newRunId, type RunId } from '../../src/ids.ts';
 import { newPostgresDatabase } from '../support/databases.ts';
 import { until } from '../support/until.ts';
@@ -373,6 +374,46 @@ describe('a run whose process is gone', () => {
     const second = await startProcess();
     expect(await second.finished(id)).toMatchObject({ status: 'succeeded' });
     expect(toolResult(model.requests[1])).toEqual({ payment: 'P-7' });
+    expect(tools.calls).toEqual([]);
+  });
+
+  it('tells the approver’s reason with an outcome whose receipt was taken just before the end', async () => {
+    model.script('buyer', [{ calls: [PAY] }, { text: 'Paid.' }]);
+    const first = await startProcess();
+    const { id } = await first.start({ agent: BUYER });
+    const [request] = await first.asked(id);
+    await stopInOrder(first);
+    if (!request) throw new Error('nobody was asked');
+    const between = await startProcess();
+    const actor = { type: 'run', run: id, agent: BUYER } as const;
+    await database.connection.execute(
+      sql`update runs set lease_owner = 'held', fencing_token = fencing_token + 1 where id = ${id}`,
+    );
+    await store().heartbeat({ owner: 'held', leaseMs: 60_000 });
+    await between.decide(request.id, 'approve', 'Contract 7');
+    await between.confirmations.claim({ id: request.id, actor, args: request.args });
+    await between.confirmations.recordOutcome({ id: request.id, actor, status: 'succeeded', detail: null });
+    await stopInOrder(between);
+    await database.connection.execute(
+      sql`update invocations set phase = 'executed', status = 'succeeded', result = '{"payment":"10.00"}' where run_id = ${id}`,
+    );
+    await endLeases();
+    const results: PostToolUseContext[] = [];
+    const second = await startProcess({
+      hookKinds: sampleHooks({ settled: [], results, sessions: [] }),
+      config: {
+        ...config,
+        agents: config.agents.map((one) => ({ ...one, hooks: [{ name: 'redact', options: {} }] })),
+      },
+    });
+    const run = await second.finished(id);
+    expect(toolResult(model.requests[1])).toEqual({
+      ...{ status: 'succeeded', executed: true, approvalReasons: ['Contract 7'] },
+      result: { payment: '[amount]' },
+    });
+    // What a person wrote is no part of the result: neither for the hooks nor on the record.
+    expect(results.map(({ toolResult: seen }) => seen)).toEqual(['{"payment":"10.00"}']);
+    expect(run.invocations).toMatchObject([{ status: 'succeeded', result: { payment: '10.00' } }]);
     expect(tools.calls).toEqual([]);
   });
 

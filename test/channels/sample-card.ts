@@ -32,6 +32,7 @@ export function sampleCard(changes: Partial<Card> = {}): Card {
     ],
     outcome: [],
     verificationCode: '7F3K9QZD',
+    digest: { label: '摘要', value: 'sha256:0123456789ab…' },
     link: 'https://gate.example/confirmations/0198',
     linkLabel: '查看完整请求',
     actions: decideActions('never'),

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +9,7 @@ import { policyLint } from '../../src/cli/policy-lint.ts';
 import { type PolicyTestOptions, policyTest } from '../../src/cli/policy-test.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { HttpApp } from '../../src/http/http-app.ts';
+import { packageRoot } from '../../src/package-root.ts';
 import { API_KEYS, createNeighbours, startApp, UNKNOWN_ID } from '../http/http-fixture.ts';
 import { type Core, startCore } from '../support/core.ts';
 import { openPostgres } from '../support/databases.ts';
@@ -113,6 +116,24 @@ describe('countersign policy lint', () => {
   });
 });
 
+describe('a command whose reader has gone', () => {
+  it('ends with its own exit code, and says nothing about it', async () => {
+    writeFileSync(configFile, FILE);
+    const command = ['src/cli/main.ts', 'policy', 'test', '--config', configFile, '--tool', 'bank__pay'];
+    const child = spawn(process.execPath, ['--import', 'tsx', ...command, '--args', '{"amount": "200"}'], {
+      cwd: packageRoot,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    child.stdout.destroy();
+    let complaints = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      complaints += chunk.toString();
+    });
+    const [code] = await once(child, 'close');
+    expect([code, complaints]).toEqual([0, '']);
+  });
+});
+
 describe('countersign policy explain', () => {
   let database: Database;
   let core: Core;
@@ -138,6 +159,7 @@ describe('countersign policy explain', () => {
       0,
     );
     expect(output()).toContain('需要审批：由策略 large-payment 决定');
+    expect(output()).toMatch(/核对码：[0-9A-Z]{8}\n摘要：sha256:[0-9a-f]{64}\n/);
     expect(await policyExplain({ id, url, key: key('root'), locale: 'en-US', json: true })).toBe(0);
     expect(JSON.parse(said.at(-1) ?? '')).toMatchObject({ answer: { policy: 'large-payment' } });
   });

@@ -96,12 +96,17 @@ describe('a fault', () => {
     [
       'an unknown delegate',
       ['delegates: []', 'delegates: [helper]'],
-      'agents[0].delegates[0] names an agent that is not there: helper; did you mean procurement?',
+      'agents[0].delegates[0] names an agent that is not there: helper',
     ],
     [
       'an unknown hook',
       ['class_hooks: []', 'class_hooks: [result-trunkate]'],
       'agents[0].hooks.class_hooks[0] names a hook that nobody has: result-trunkate; did you mean result-truncate?',
+    ],
+    [
+      'a hook that reads like none',
+      ['class_hooks: []', 'class_hooks: [payee-block]'],
+      'agents[0].hooks.class_hooks[0] names a hook that nobody has: payee-block',
     ],
     [
       'an unknown option of a hook',
@@ -131,7 +136,7 @@ describe('a fault', () => {
     [
       'a pattern of an agent for no tool',
       ['tools: ["oa__*"]', 'tools: ["oa__*", "crm__*"]'],
-      "agents[0].tools[1] matches neither a connector's tool nor externalTools: crm__*; did you mean bank__*?",
+      "agents[0].tools[1] matches neither a connector's tool nor externalTools: crm__*",
     ],
     [
       'a quorum nobody could meet',

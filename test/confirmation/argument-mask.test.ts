@@ -214,6 +214,16 @@ describe.each(LOCALES)('a card in %s', (locale) => {
     expect(drawn.actions).toMatchObject({ kind: 'decide', approvable: true });
   });
 
+  it('shows no digest by which a short secret could be guessed', () => {
+    const { apiKey, bank, ...open } = ARGS;
+    expect(card({ args: { ...open, apiKey }, decisiveFields: PAYMENT }).digest).toBeNull();
+    expect(card({ args: { ...open, bank }, decisiveFields: PAYMENT }).digest).toBeNull();
+    expect(
+      card({ args: { ...open, payee: 'Bearer abcdef0123456789' }, decisiveFields: PAYMENT }).digest,
+    ).toBeNull();
+    expect(card({ args: open, decisiveFields: PAYMENT }).digest?.value).toMatch(/^sha256:[0-9a-f]{12}…$/);
+  });
+
   it('shows no secret that is a name, in a line of its own or inside what decides', () => {
     const key = 'sk-live-abcdefghijklmnop1234';
     const args = { [key]: 'x', pay: { [`Bearer ${key}`]: 1 }, more: { [key]: 2 } };

@@ -376,6 +376,7 @@ function drawn(shown: Card): string {
     ...shown.outcome.map(({ label, value }) => `= ${label}: ${value}`),
     ...buttonsOf(shown.actions),
     `(${shown.linkLabel}: ${shown.link})`,
+    ...(shown.digest === null ? [] : [`~ ${shown.digest.label}: ${shown.digest.value}`]),
     '',
   ].join('\n');
 }

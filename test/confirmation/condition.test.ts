@@ -64,7 +64,22 @@ describe('a condition', () => {
     ['tool', 'A condition has to be true or false, this one is a string.', 1],
     ['args.amount > 3 && nosuch', 'Unknown variable: nosuch.', 20],
     ['"a" == 1', 'no such overload: string == int.', 1],
-    ['decimal(args.a) > 5', 'no such overload: decimal > int.', 1],
+    [
+      'decimal(args.a) > 5',
+      'no such overload: decimal > int; write both sides as decimal: decimal("50000").',
+      1,
+    ],
+    [
+      'money(args.a, "CNY") > 50000',
+      'no such overload: money > int; write both sides as money: money("50000", "CNY").',
+      1,
+    ],
+    [
+      'money(args.a, "CNY") * 2 > money("5", "CNY")',
+      'no such overload: money * int; write the factor as a decimal: decimal("50000").',
+      1,
+    ],
+    ['money(args.a, "CNY") / 2.0 > money("5", "CNY")', 'no such overload: money / double.', 1],
     ['decimal(args.a) == args.b', 'Equality of a decimal needs decimal(…) on both sides.', 1],
     ['args.a != money(args.b, "CNY")', 'Equality of a money needs money(…) on both sides.', 1],
     ['decimal(args.a) > decimal("50,000")', 'decimal here is not a decimal number.', 19],

@@ -255,6 +255,19 @@ describe.each(DATABASES)('an outside agent, on $name', ({ open }) => {
     expect(shown.votes).toMatchObject([{ person: { id: 'voter-0' }, for: { id: 'li.wei' } }]);
   });
 
+  it('is told what everybody who approved wrote, and not who', async () => {
+    core.policy = { ...POLICY, quorum: 2 };
+    const confirmation = await asked();
+    await vote('li.wei', confirmation, { reason: 'Contract 7' });
+    const closed = (await vote('wang.fang', confirmation, { reason: 'Budget checked' })).json();
+    expect(closed.decision).toMatchObject({ by: { id: 'wang.fang' }, reason: 'Budget checked' });
+    const { decision } = (await call('procurement', 'GET', `/v1/confirmations/${confirmation.id}`)).json();
+    expect(decision).toEqual({
+      ...{ status: 'approved', code: 'approved', at: expect.any(String) },
+      reason: 'Contract 7\nBudget checked',
+    });
+  });
+
   it('is not told whom a direct message went to, nor what the platform said about them', async () => {
     const request = await core.service.get(await core.pending());
     if (request === null) throw new Error('the request has gone');

@@ -13,9 +13,18 @@ interface Layer {
 }
 
 /** Modules that depend on nothing of ours beside each other. */
-const LEAVES = ['ids', 'errors', 'clock', 'json', 'locale', 'verdict', 'assert-never', 'glob', 'rounds'].map(
-  (name) => `src/${name}.ts`,
-);
+const LEAVES = [
+  'ids',
+  'errors',
+  'clock',
+  'json',
+  'locale',
+  'verdict',
+  'assert-never',
+  'glob',
+  'near-name',
+  'rounds',
+].map((name) => `src/${name}.ts`);
 
 const DECLARE_A_PORT =
   'declare an interface here for what is needed, implement it in src/db or src/http, and wire both in src/main.ts';

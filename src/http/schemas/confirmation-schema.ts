@@ -32,7 +32,10 @@ export const decisionSchema = z.object({
   status: z.enum(CONFIRMATION_STATUSES).exclude(['pending']),
   by: personSchema.nullable().optional().meta({ description: 'Who decided; left out for agent keys.' }),
   at: time,
-  reason: z.string().nullable(),
+  reason: z.string().nullable().meta({
+    description:
+      'What the person who closed it wrote. For agent keys, of an approval: what all who approved wrote, a line each.',
+  }),
   code: z.string(),
 });
 

@@ -18,6 +18,8 @@ export const explanationSchema = z
         .boolean()
         .nullable()
         .meta({ description: 'A confirmation is required whatever policies say.' }),
+      argsDigest: z.string().nullable(),
+      verificationCode: z.string().nullable(),
     }),
     answer: z.discriminatedUnion('kind', [
       z.object({ kind: z.literal('asked'), policy: z.string(), status: z.enum(CONFIRMATION_STATUSES) }),

@@ -45,6 +45,7 @@ export function slackCard(overrides: Partial<Card> = {}): Card {
     linesLeftOut: 0,
     outcome: [],
     verificationCode: '7F3K9QZD',
+    digest: { label: 'Digest', value: 'sha256:0123456789ab…' },
     link: 'http://127.0.0.1:8080/confirmations/0198c0de-0000-7000-8000-000000000001',
     linkLabel: 'Open the full request',
     actions: {

@@ -47,7 +47,7 @@ const HOSTILE = [
 ];
 
 describe('a card in Slack', () => {
-  it('reads on a phone: state, what decides, facts, the rest, the buttons', () => {
+  it('reads on a phone: state, what decides, facts, the rest, the buttons, the digest', () => {
     const { blocks } = payloadOf(slackCard());
     expect(blocks.map((block) => block.type)).toEqual([
       'header',
@@ -59,6 +59,7 @@ describe('a card in Slack', () => {
       'section',
       'rich_text',
       'actions',
+      'context',
     ]);
     expect(plain(blocks).slice(0, 5)).toEqual([
       '🟡 Approval needed: oa__purchase_pay',
@@ -70,7 +71,7 @@ describe('a card in Slack', () => {
   });
 
   it('carries the request, the token and the version in its buttons, and the link without either', () => {
-    const buttons = payloadOf(slackCard()).blocks.at(-1)?.elements as Record<string, unknown>[];
+    const buttons = payloadOf(slackCard()).blocks.at(-2)?.elements as Record<string, unknown>[];
     expect(
       buttons.map(({ action_id, value, url, style, confirm }) => [action_id, value, url, style, confirm]),
     ).toEqual([
