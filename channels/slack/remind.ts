@@ -6,8 +6,8 @@ import { SLACK_ID } from './config.ts';
 import { cut, escapeControls, LIMITS } from './limits.ts';
 
 /**
- * A reply in the card's thread that the whole channel sees: a thread alone would reach only those who had written in
- * it. Slack has no idempotency key; the caller never repeats what may have arrived.
+ * A reply in the card's thread. One that is not quiet is seen by the whole channel: a thread alone would reach only
+ * those who had written in it. Slack has no idempotency key; the caller never repeats what may have arrived.
  */
 export async function remindInThread({
   reminder,
@@ -28,7 +28,7 @@ export async function remindInThread({
     args: {
       channel: chat,
       thread_ts: reminder.messageId,
-      reply_broadcast: true,
+      reply_broadcast: !reminder.quiet,
       text: escapeControls(text),
       // Plain text: names and tools in it are other people's words.
       blocks: [{ type: 'section', text: { type: 'plain_text', text, emoji: false } }],

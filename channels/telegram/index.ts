@@ -154,7 +154,7 @@ class TelegramChannel implements Channel {
   }
 
   /** A reply to the card. */
-  async remind({ messageId, direct, text, signal }: OutgoingReminder): Promise<SendOutcome> {
+  async remind({ messageId, direct, text, quiet, signal }: OutgoingReminder): Promise<SendOutcome> {
     const chat = this.#chatOf(direct);
     if (chat === null) return NO_ACCOUNT;
     if (!MESSAGE_ID.test(messageId))
@@ -165,6 +165,7 @@ class TelegramChannel implements Channel {
         chat_id: chat,
         ...literal(cut(onOneLine(text), LIMITS.message, this.locale)),
         link_preview_options: { is_disabled: true },
+        ...(quiet && { disable_notification: true }),
         reply_parameters: { message_id: Number(messageId), allow_sending_without_reply: true },
       },
       signal,

@@ -1,7 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { WANG_FANG } from '../../src/demo/cast.ts';
 import { type DemoWorld, startDemoWorld } from '../../src/demo/demo-world.ts';
 import { LOCALES, type Locale } from '../../src/locale.ts';
 import { packageRoot } from '../../src/package-root.ts';
@@ -78,7 +77,7 @@ async function drawSheet(input: {
 }): Promise<void> {
   const { page, ...sheet } = input;
   await openSheet(page);
-  await page.evaluate(`window.drawSheet(${JSON.stringify({ ...sheet, person: WANG_FANG })})`);
+  await page.evaluate(`window.drawSheet(${JSON.stringify(sheet)})`);
 }
 
 async function drawPages(page: Page, pages: readonly PagePicture[]): Promise<void> {

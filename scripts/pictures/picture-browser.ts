@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import chromium from '@sparticuz/chromium';
 import { type Browser, type Page, chromium as playwright } from 'playwright-core';
 import { packageRoot } from '../../src/package-root.ts';
+import { CHAT_FOLDER } from '../../src/standin/page/page-app.ts';
 
 /** Nothing listens there: every file of the page is handed to the browser by `servePictureFiles`. */
 export const PICTURE_ORIGIN = 'http://pictures.invalid';
@@ -29,7 +30,7 @@ async function needFonts(): Promise<void> {
     throw new Error('No font with emoji; install one, such as the package fonts-noto-color-emoji.');
 }
 
-const FILE = /^\/(page\/)?([a-z-]+\.(?:html|css|js|svg))$/;
+const FILE = /^\/(chat\/)?([a-z-]+\.(?:html|css|js|svg))$/;
 const TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   css: 'text/css; charset=utf-8',
@@ -37,13 +38,13 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
-/** The sheet's own files, and below `/page/` those with which the demo's page draws the chats. */
+/** The sheet's own files, and below `/chat/` those with which pages draw the chats. */
 export async function servePictureFiles(page: Page): Promise<void> {
   await page.route('**/*', async (route) => {
     const { origin, pathname } = new URL(route.request().url());
-    const [, demo, name = ''] = FILE.exec(pathname) ?? [];
+    const [, chat, name = ''] = FILE.exec(pathname) ?? [];
     if (origin !== PICTURE_ORIGIN || name === '') return route.abort();
-    const folder = demo === undefined ? 'scripts/pictures' : 'src/demo/page';
+    const folder = chat === undefined ? 'scripts/pictures' : CHAT_FOLDER;
     const body = await readFile(join(packageRoot, folder, name));
     await route.fulfill({ body, contentType: TYPES[name.split('.').at(-1) ?? ''] ?? 'text/plain' });
   });

@@ -1,12 +1,12 @@
-import { element } from '/page/element.js';
-import { feishuItems } from '/page/feishu.js';
-import { slackItems, slackModalItems } from '/page/slack.js';
-import { TEXTS } from '/page/texts.js';
+import { CHAT_TEXTS } from '/chat/chat-texts.js';
+import { element } from '/chat/element.js';
+import { feishuItems } from '/chat/feishu.js';
+import { drawSlackModal, slackItems } from '/chat/slack.js';
 
 const nothing = () => {};
 
 /** Draws every scene as the clients of one platform would; the tool calls it and takes the picture. */
-window.drawSheet = ({ platform, locale, scenes, person }) => {
+window.drawSheet = ({ platform, locale, scenes }) => {
   document.documentElement.lang = locale;
   const draw = platform === 'feishu' ? drawFeishu : drawSlack;
   const drawn = scenes
@@ -14,7 +14,7 @@ window.drawSheet = ({ platform, locale, scenes, person }) => {
     .map((scene) =>
       figure(
         scene.name,
-        element('div', { class: `phone ${platform}` }, draw(scene[platform], TEXTS[locale], person)),
+        element('div', { class: `phone ${platform}` }, draw(scene[platform], CHAT_TEXTS[locale])),
       ),
     );
   show(drawn);
@@ -34,9 +34,9 @@ const show = (drawn) => document.getElementById('sheet').replaceChildren(...draw
 const figure = (name, content) => element('section', { class: 'scene' }, element('h2', {}, name), content);
 
 function drawFeishu({ messages, typed, notices }, texts) {
-  const state = { feishu: messages.map((message) => ({ ...message, changes: 0 })) };
+  const unchanged = messages.map((message) => ({ ...message, changes: 0 }));
   return [
-    ...(messages.length === 0 ? [] : feishuItems(state, texts, nothing)).map(({ draw }) =>
+    ...(messages.length === 0 ? [] : feishuItems(unchanged, texts, nothing)).map(({ draw }) =>
       filled(draw(), typed),
     ),
     ...notices.map(({ after, told: { type, text } }) =>
@@ -45,24 +45,21 @@ function drawFeishu({ messages, typed, notices }, texts) {
   ];
 }
 
-function drawSlack({ messages, modal, typed, notices }, texts, person) {
-  const drawn = (message, user) => {
-    const state = {
-      slack: {
-        messages: user === undefined ? [message] : [],
-        ephemerals: user === undefined ? [] : [message],
-      },
-    };
-    return slackItems(state, { ...person, slackUser: user }, texts, nothing).map(({ draw }) => draw());
-  };
-  const told = notices.map(({ after, told: ephemeral }) => notice(after, drawn(ephemeral, ephemeral.user)));
-  const posted = messages.map((message) => drawn(message));
-  if (modal === null) return [...posted, ...told];
-  const state = { slack: { modals: [modal] } };
-  const acts = { submit: nothing, close: nothing };
-  const asked = slackModalItems(state, person, texts, acts).map(({ draw }) => filled(draw(), typed));
-  return [...posted, element('div', { class: 'veil' }, asked), ...told];
+function drawSlack({ messages, modal, typed, notices }, texts) {
+  const posted = slackItems({ messages, ephemerals: [] }, null, texts, nothing);
+  const told = notices.map(({ after, told: ephemeral }) => {
+    const chat = { messages: [], ephemerals: [ephemeral] };
+    return notice(after, drawAll(slackItems(chat, ephemeral.user, texts, nothing)));
+  });
+  const asked = modal && filled(drawSlackModal(modal, { submit: nothing, close: nothing }), typed);
+  return [
+    ...(messages.length === 0 ? [] : drawAll(posted)),
+    ...(asked === null ? [] : [element('div', { class: 'veil' }, asked)]),
+    ...told,
+  ];
 }
+
+const drawAll = (items) => items.map(({ draw }) => draw());
 
 const notice = (after, drawn) =>
   element('div', { class: 'notice' }, element('p', { class: 'after' }, after), drawn);

@@ -91,6 +91,8 @@ export interface OutgoingReminder {
   readonly direct?: DirectRecipient | null;
   /** In the channel's language, already made visible; it is still no markup. */
   readonly text: string;
+  /** Nobody has to act on it: it disturbs nobody, as far as the platform lets a note do that. */
+  readonly quiet: boolean;
   readonly signal: AbortSignal;
 }
 

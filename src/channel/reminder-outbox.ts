@@ -1,17 +1,26 @@
 import type { ChannelId, ConfirmationId } from '../ids.ts';
 import type { DirectRecipient } from './channel.ts';
 
-/** Why there is a note under a card: time passes, more people were asked, the call failed, or nobody knows what became of it. */
-export const REMINDER_KINDS = ['reminder', 'escalation', 'unknown', 'failed'] as const;
-export type ReminderKind = (typeof REMINDER_KINDS)[number];
+/** Somebody has to look: time passes, more people were asked, nobody knows what became of the call, or it failed. */
+export const CALLING_KINDS = ['reminder', 'escalation', 'unknown', 'failed'] as const;
+/** Said once for those who want to know: an approved call is done, or ended without running. */
+export const QUIET_KINDS = ['succeeded', 'lapsed', 'revoked'] as const;
+/** Why there is a note under a card. */
+export type ReminderKind = (typeof CALLING_KINDS)[number] | QuietKind;
+export type QuietKind = (typeof QUIET_KINDS)[number];
+
+export const isQuiet = (kind: ReminderKind): kind is QuietKind => QUIET_KINDS.some((quiet) => quiet === kind);
 
 /**
  * The notes that are still to be posted under cards. One is posted at most once: `claim` puts it down as possibly in
  * the chat before anything goes out, and only an answer that nothing arrived takes that back.
  */
 export interface ReminderOutbox {
-  /** Takes up to `limit` notes of one channel whose requests still need somebody. */
-  claim(input: { readonly channel: ChannelId; readonly limit: number }): Promise<readonly DueReminder[]>;
+  /**
+   * Takes a note of one channel that still says what is so; null where there is none. Quiet ones come last: none while the channel
+   * has cards to send or to change, and none before its own card shows the same.
+   */
+  claim(input: { readonly channel: ChannelId }): Promise<DueReminder | null>;
   record(input: { readonly id: string; readonly result: ReminderResult }): Promise<void>;
 }
 

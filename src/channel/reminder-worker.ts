@@ -6,7 +6,13 @@ import type { Locale } from '../locale.ts';
 import { boundedCall } from './bounded-call.ts';
 import type { Channel } from './channel.ts';
 import { ChatPaces } from './chat-pace.ts';
-import type { DueReminder, ReminderKind, ReminderOutbox, ReminderResult } from './reminder-outbox.ts';
+import {
+  type DueReminder,
+  isQuiet,
+  type ReminderKind,
+  type ReminderOutbox,
+  type ReminderResult,
+} from './reminder-outbox.ts';
 import { retryDelayMs } from './retry-delay.ts';
 
 export interface ReminderWorkerInput {
@@ -14,7 +20,7 @@ export interface ReminderWorkerInput {
   readonly channels: readonly Channel[];
   /** Shared with the delivery worker: a note is a message like any other; by default with nobody. */
   readonly paces?: ChatPaces;
-  /** What a note says now; null where nobody has to be reminded any more. */
+  /** What a note says now; null where that is not so any more. */
   readonly textOf: (input: {
     readonly confirmationId: ConfirmationId;
     readonly kind: ReminderKind;
@@ -27,14 +33,20 @@ export interface ReminderWorkerInput {
 }
 
 const CANNOT_REMIND = { kind: 'refused', error: 'cannot_remind' } as const;
-/** Reminders are minutes after the question; a few seconds do not matter. */
+/** Reminders are minutes after the question, and results stand on the card; a few seconds do not matter. */
 const POLL_MS = 2_000;
-/** Few, because each waits for its turn in the chat while it is on record as possibly posted. */
-const BATCH = 5;
+/** After as many a channel is looked at anew two seconds later, like the others. */
+const MOST_IN_A_ROW = 20;
 const TURN_TIMEOUT_MS = 60_000;
 const SEND_TIMEOUT_MS = 10_000;
 /** A note that does not get through is no loss: the card is there, and so is the deadline. */
 const MOST_ATTEMPTS = 10;
+
+interface Lane {
+  readonly channel: Channel;
+  cancelTimer: () => void;
+  working: Promise<void>;
+}
 
 /**
  * Posts the notes under the cards, each at most once however many processes run this. A process that dies while it
@@ -44,50 +56,59 @@ export class ReminderWorker {
   readonly #input: ReminderWorkerInput;
   readonly #paces: ChatPaces;
   readonly #stopping = new AbortController();
-  #cancelTimer: () => void = () => {};
-  #working: Promise<void> = Promise.resolve();
+  readonly #lanes: readonly Lane[];
 
   constructor(input: ReminderWorkerInput) {
     this.#input = input;
     this.#paces = input.paces ?? new ChatPaces(input.clock);
+    this.#lanes = input.channels
+      .filter(({ remind }) => remind !== undefined)
+      .map((channel) => ({ channel, cancelTimer: () => {}, working: Promise.resolve() }));
   }
 
   start(): void {
-    if (this.#stopping.signal.aborted) return;
-    this.#cancelTimer = this.#input.clock.setTimer(POLL_MS, () => {
-      this.#working = this.run()
-        .catch((error: unknown) => this.#input.logger.error({ err: error }, 'reminders could not be read'))
-        .then(() => this.start());
-    });
+    for (const lane of this.#lanes) this.#wait(lane);
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    this.#cancelTimer();
-    await this.#working;
+    for (const { cancelTimer } of this.#lanes) cancelTimer();
+    await Promise.all(this.#lanes.map(({ working }) => working));
   }
 
   /** One round over every channel that can remind. */
   async run(): Promise<void> {
-    const able = this.#input.channels.filter(({ remind }) => remind !== undefined);
-    await Promise.all(able.map((channel) => this.#runChannel(channel)));
+    await Promise.all(this.#lanes.map(({ channel }) => this.#runChannel(channel)));
   }
 
+  /** Each channel by itself: one that hangs, or has much to say, keeps none of the others waiting. */
+  #wait(lane: Lane): void {
+    if (this.#stopping.signal.aborted) return;
+    lane.cancelTimer = this.#input.clock.setTimer(POLL_MS, () => {
+      lane.working = this.#runChannel(lane.channel)
+        .catch((error: unknown) => this.#input.logger.error({ err: error }, 'a round of reminders failed'))
+        .then(() => this.#wait(lane));
+    });
+  }
+
+  /**
+   * One at a time: while it waits for its turn in the chat it is on record as possibly posted, and whether cards have
+   * come meanwhile is looked at before each.
+   */
   async #runChannel(channel: Channel): Promise<void> {
     const { outbox, logger } = this.#input;
-    for (const due of await outbox.claim({ channel: channel.id, limit: BATCH })) {
+    for (let posted = 0; posted < MOST_IN_A_ROW && !this.#stopping.signal.aborted; posted += 1) {
+      const due = await outbox.claim({ channel: channel.id });
+      if (due === null) return;
       const result = await this.#post(channel, due);
-      // The others of the batch are on record as possibly posted, and nobody else would post them.
-      await outbox
-        .record({ id: due.id, result })
-        .catch((error: unknown) =>
-          logger.error({ err: error, reminder: due.id }, 'a reminder was not recorded'),
-        );
-      if (result.kind !== 'sent')
-        logger.warn(
-          { reminder: due.id, confirmation: due.confirmationId, channel: channel.id, ...result },
-          'a reminder was not posted',
-        );
+      await outbox.record({ id: due.id, result });
+      if (result.kind === 'sent') continue;
+      logger.warn(
+        { reminder: due.id, confirmation: due.confirmationId, channel: channel.id, ...result },
+        'a reminder was not posted',
+      );
+      // What ails the chat ails the next one as well.
+      if (result.kind !== 'failed') return;
     }
   }
 
@@ -116,7 +137,8 @@ export class ReminderWorker {
       timeoutMs: SEND_TIMEOUT_MS,
       signal: this.#stopping.signal,
       call: async (signal) =>
-        channel.remind?.({ id, messageId, direct, text: note, signal }) ?? CANNOT_REMIND,
+        channel.remind?.({ id, messageId, direct, text: note, quiet: isQuiet(kind), signal }) ??
+        CANNOT_REMIND,
     });
     if (answer.kind !== 'answered') return { kind: 'uncertain', error: answer.kind };
     const { outcome } = answer;

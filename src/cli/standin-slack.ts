@@ -1,8 +1,15 @@
+import { systemClock } from '../clock.ts';
+import { LinedUpFaults } from '../standin/lined-up-faults.ts';
+import { addSlackActions, drawnSlack } from '../standin/page/drawn-slack.ts';
+import { SLACK_CALLS, slackFaultOf } from '../standin/slack/fault-of-kind.ts';
 import type { SlackConnection } from '../standin/slack/socket-mode.ts';
 import { startSlackStandin } from '../standin/slack/start-slack-standin.ts';
 import type { PlayedPlatform } from './standin.ts';
 
-export const SLACK_STANDIN = { people: ['U0LIWEI', 'U0WANG'] } as const;
+export const SLACK_STANDIN = { people: ['U0LIWEI', 'U0WANG', 'U0GUEST'] } as const;
+
+/** The guest is in the channel, and nobody the service knows. */
+const NAMES: Readonly<Record<string, string>> = { U0LIWEI: '李伟', U0WANG: '王芳', U0GUEST: 'Guest' };
 
 const APP = {
   botToken: 'xoxb-standin',
@@ -15,7 +22,7 @@ const APP_TOKEN = 'xapp-standin';
 
 const FOLLOWS_WITHIN_MS = 3_000;
 
-/** Slack, played on the terminal. A form that a tap opens is submitted with a fixed reason. */
+/** Slack, played on the terminal and a page. A form that a tap on the terminal opens is submitted with a fixed reason. */
 export async function playSlack(input: {
   readonly port: number;
   readonly service: string;
@@ -24,18 +31,28 @@ export async function playSlack(input: {
 }): Promise<PlayedPlatform> {
   const slack = await startSlackStandin({
     ...APP,
-    users: SLACK_STANDIN.people.map((id) => ({ id, name: id })),
+    users: SLACK_STANDIN.people.map((id) => ({ id, name: NAMES[id] ?? id })),
     callbackUrl: `${input.service}/channels/standin-slack/callback`,
     ...(input.connects && { appToken: APP_TOKEN }),
     port: input.port,
   });
   const { sockets } = slack;
+  const faults = new LinedUpFaults(SLACK_CALLS, () => systemClock.now());
+  slack.faults.follow((method) => {
+    const kind = faults.take(method);
+    return kind && slackFaultOf(kind);
+  });
   const proof = sockets ? `mode: socket, appToken: ${APP_TOKEN}` : `signingSecret: ${APP.signingSecret}`;
   const all = () => [
     ...slack.messages(),
     ...SLACK_STANDIN.people.flatMap((person) => slack.directMessagesOf(person)),
   ];
   return {
+    platform: 'slack',
+    people: SLACK_STANDIN.people.map((id) => ({ id, name: NAMES[id] ?? id })),
+    chats: () => drawnSlack(slack, SLACK_STANDIN.people),
+    addActions: (page) => addSlackActions(page, slack, SLACK_STANDIN.people),
+    faults,
     settings: `channels:
   - { id: standin-slack, kind: slack, apiUrl: "${slack.url}", botToken: ${APP.botToken}, ${proof}, team: ${APP.team}, appId: ${APP.appId}, channel: ${APP.channel} }
 people:

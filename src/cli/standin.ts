@@ -1,19 +1,19 @@
 import { createInterface } from 'node:readline';
 import { httpUrl } from '../config/settings.ts';
+import { packageRoot } from '../package-root.ts';
+import { FAULT_KINDS, type LinedUpFaults, type MetFault } from '../standin/lined-up-faults.ts';
+import { type DrawnPlatform, startStandinPage } from '../standin/page/start-standin-page.ts';
 import { FEISHU_STANDIN, playFeishu } from './standin-feishu.ts';
 import { playSlack, SLACK_STANDIN } from './standin-slack.ts';
 
-/** A platform that is played on the terminal. */
-export interface PlayedPlatform {
+/** A platform that is played on the terminal and drawn on a page. */
+export interface PlayedPlatform extends DrawnPlatform {
   /** A `channels[]` entry, and accounts for `people`, to paste. */
   readonly settings: string;
   /** What stands in its chats, each message with a number to tap it by. */
   show(): readonly string[];
   /** One line for what came of it. */
   tap(input: { readonly message: number; readonly action: string; readonly person: string }): Promise<string>;
-  /** The network breaks under the service's connections; how many there were. Null where it calls over HTTP. */
-  readonly cut: (() => number) | null;
-  onChange(listener: () => void): () => void;
   stop(): Promise<void>;
 }
 
@@ -29,8 +29,9 @@ const PLATFORMS = {
 
 /**
  * `countersign standin slack|feishu`: one workspace with one chat on 127.0.0.1, with fixed credentials that open
- * nothing else. Lines on standard input tap: `approve 1 U0LIWEI`; `cut` breaks the service's connections. Ends with
- * the input, a signal, or its time.
+ * nothing else, drawn on a page of its own. Lines on standard input tap: `approve 1 U0LIWEI`; `fault 429` lines up
+ * what goes wrong with the next call; `cut` breaks the service's connections. Ends with the input, a signal, or its
+ * time.
  */
 export async function standin(input: {
   readonly platform: string;
@@ -59,11 +60,17 @@ export async function standin(input: {
     return 1;
   }
   const played = await play({ port, service: service.data, connects: mode === modes.connects });
+  const page = await startStandinPage(played, packageRoot);
+  const orders = [
+    `approve|reject <number> <${people.join(', ')}>`,
+    `fault <${FAULT_KINDS.join(', ')}> [call]`,
+    ...(played.cut ? ['cut'] : []),
+  ];
   console.log(
-    `${played.settings}\nPlays ${platform} for ${minutes} minutes. Type: approve|reject <number> <${people.join(', ')}>${played.cut ? ', or cut' : ''}`,
+    `${played.settings}\nOpen ${page.url} to see the chat.\nPlays ${platform} for ${minutes} minutes. Type: ${orders.join('; or ')}`,
   );
   const show = () => console.log(played.show().join('\n'));
-  const unsubscribe = played.onChange(show);
+  const unsubscribe = [played.onChange(show), played.faults.onChange(tellOfFault)];
   const lines = createInterface({ input: process.stdin });
   const end = () => lines.close();
   const timer = setTimeout(end, minutes * 60_000);
@@ -78,18 +85,34 @@ export async function standin(input: {
     );
   }
   clearTimeout(timer);
-  unsubscribe();
+  for (const stopTelling of unsubscribe) stopTelling();
+  await page.stop();
   await played.stop();
   return 0;
 }
 
+function tellOfFault(met: MetFault | null): void {
+  if (met !== null) console.log(`${met.call} met ${met.kind}.`);
+}
+
 /** What one line on standard input does. */
-async function answerTo(line: string, { cut, tap }: PlayedPlatform): Promise<string> {
-  const [action = '', number, person] = line.trim().split(/\s+/);
+async function answerTo(line: string, { cut, tap, faults }: PlayedPlatform): Promise<string> {
+  const [action = '', ...rest] = line.trim().split(/\s+/);
   if (action === 'cut')
     return cut === null
       ? 'There are no connections in this mode.'
       : `${cut()} connections are cut; the service opens others.`;
+  if (action === 'fault') return lineUp(rest, faults);
+  const [number, person] = rest;
   if (number === undefined || person === undefined) return 'Type for example: approve 1 and a person.';
   return tap({ message: Number(number), action, person });
+}
+
+function lineUp([wanted, call]: readonly string[], faults: LinedUpFaults): string {
+  const kind = FAULT_KINDS.find((one) => one === wanted);
+  if (kind === undefined) return `There is no fault ${wanted}; there are: ${FAULT_KINDS.join(', ')}`;
+  if (call !== undefined && !faults.calls.includes(call))
+    return `There is no call ${call}; there are: ${faults.calls.join(', ')}`;
+  faults.add({ kind, call: call ?? null });
+  return `${call === undefined ? 'The next call' : `The next ${call}`} meets ${kind}.`;
 }

@@ -155,7 +155,8 @@ export const freezeWarning = (freeze: Freeze, { texts, timeZone }: FactStyle): s
     zonedTime(freeze.startedAt, timeZone),
   );
 
-function executionText(execution: Execution, texts: CardTexts, timeZone: string): string {
+/** What has become of an approved call, in one sentence without its full stop. */
+export function executionText(execution: Execution, texts: CardTexts, timeZone: string): string {
   const time = (at: Date) => zonedTime(at, timeZone);
   switch (execution.status) {
     case 'unclaimed':

@@ -6,13 +6,12 @@ import type { JsonObject } from '../json.ts';
 import { LOCALES, type Locale } from '../locale.ts';
 import { approvalsOf } from './approvals.ts';
 import { type ArgumentMask, MASK_BY_SHAPE, maskArguments } from './argument-mask.ts';
-import { argumentText } from './argument-text.ts';
+import { callName } from './call-name.ts';
 import { cardFacts, cardOutcome, cardReferences, freezeWarning } from './card-facts.ts';
 import { cardLines } from './card-lines.ts';
 import { CARD_TEXTS, type CardTexts } from './card-texts.ts';
 import type { ConfirmationRequest } from './confirmation-request.ts';
 import type { Freeze } from './freeze.ts';
-import { valueAt } from './json-pointer.ts';
 import { requestLink } from './request-link.ts';
 import { movedCard, restrictedCard } from './restricted-card.ts';
 import { isRerunAsked, rerunWarning, settleActions } from './unknown-facts.ts';
@@ -131,10 +130,7 @@ function actionsOf(request: ConfirmationRequest, approvable: boolean, texts: Car
   return { kind: 'decide', reason, approvable, labels };
 }
 
-/**
- * Phones show little more than this line, so it says how much, where that is plainly an amount. Payees and other
- * free text stay out of it: they could be made to read like a state.
- */
+/** Phones show little more than this line, so it says how much. */
 function titleOf(
   request: ConfirmationRequest,
   args: JsonObject,
@@ -146,41 +142,15 @@ function titleOf(
   const state = superseded ? texts.superseded : (rerun ?? texts.states[cardStateOf(request)]);
   const { quorum } = request.policy;
   const pendingQuorum = request.status === 'pending' && quorum > 1;
-  const amount = plainDecisive(request, args, 'amount', PLAIN_AMOUNT);
-  const currency = plainDecisive(request, args, 'currency', PLAIN_CURRENCY);
-  const tool = cutText(visibleText(request.tool).text, LONGEST_TITLE_TOOL);
-  const toolName = tool.missing > 0 ? `${tool.text}…` : tool.text;
+  const { amount, tool } = callName(request, args);
   return [
     freeze === null ? null : texts.frozen,
     pendingQuorum ? texts.counted(state, approvalsOf(request).length, quorum) : state,
-    amount === null ? null : [grouped(amount), currency].filter(Boolean).join(' '),
-    toolName,
+    amount,
+    tool,
   ]
     .filter((part) => part !== null)
     .join(' · ');
-}
-
-const LONGEST_TITLE_TOOL = 60;
-const PLAIN_AMOUNT = /^-?\d[\d.,]{0,23}$/;
-const PLAIN_CURRENCY = /^[A-Z]{3,5}$/;
-
-function plainDecisive(
-  request: ConfirmationRequest,
-  args: JsonObject,
-  role: 'amount' | 'currency',
-  plain: RegExp,
-): string | null {
-  const field = request.decisiveFields.find((candidate) => candidate.role === role);
-  const value = field && valueAt(args, field.pointer);
-  if (value === undefined || value === null || typeof value === 'object') return null;
-  const text = argumentText(value);
-  return plain.test(text) ? text : null;
-}
-
-/** Digits in threes, as both languages write them; never through a number. What has separators already stays. */
-function grouped(amount: string): string {
-  const [, sign, whole = '', fraction = ''] = /^(-?)(\d+)(\.\d+)?$/.exec(amount) ?? [];
-  return sign === undefined ? amount : `${sign}${whole.replace(/\B(?=(?:\d{3})+$)/g, ',')}${fraction}`;
 }
 
 function quotedSummary(text: string, texts: CardTexts): string {

@@ -113,8 +113,8 @@ export interface LedgerTransaction {
   /** Notes that the cool-off is over. Null, and nothing changed, unless the grant is unclaimed and its time has come. */
   endCoolOff(id: ConfirmationId): Promise<ConfirmationRequest | null>;
   /**
-   * Moves the execution on; null, and nothing changed, unless it is in `from` now. One of unknown outcome that is being
-   * run again stays as it is. A request that runs another again and ends unused, or fails, gives the outcome back to
+   * Moves the execution on; null, and nothing changed, unless it is in `from` now. A note under each card that stands in
+   * a chat says how it ended, or that people may settle it. One of unknown outcome that is being run again stays as it is. A request that runs another again and ends unused, or fails, gives the outcome back to
    * that one, in the same transaction and with an event; `close` does the same.
    */
   moveExecution(id: ConfirmationId, move: ExecutionMove): Promise<ConfirmationRequest | null>;
@@ -127,7 +127,7 @@ export interface LedgerTransaction {
   reroute(id: ConfirmationId): Promise<boolean>;
   /** Whether a card of the request stands, or may stand, in any chat; none can be sent before this ends. */
   reached(id: ConfirmationId): Promise<Reached>;
-  /** Notes that people may settle it now. Null, and nothing changed, unless unknown and its time has come. */
+  /** Writes down that people may settle it now, with a note under each card. Null, and nothing changed, unless unknown and its time has come. */
   openSettlement(id: ConfirmationId): Promise<ConfirmationRequest | null>;
   /** Hands an unknown outcome to the request that runs its call again. Null, and nothing changed, where it is handed on already. */
   rerun(id: ConfirmationId, rerun: Rerun): Promise<ConfirmationRequest | null>;

@@ -1,8 +1,7 @@
 import { auditActorOf } from './cancel.ts';
-import type { ConfirmationRequest } from './confirmation-request.ts';
 import type { OutcomeInput, OutcomeOutcome } from './confirmation-service.ts';
 import { subjectOf } from './decision-event.ts';
-import type { ConfirmationLedger, LedgerTransaction } from './ledger.ts';
+import type { ConfirmationLedger } from './ledger.ts';
 
 /** Longest detail kept with an outcome, in UTF-16 units. */
 const LONGEST_DETAIL = 2_000;
@@ -58,24 +57,8 @@ export function recordOutcome(
       actor: auditActorOf(input.actor),
       data: { status: input.status, detail, argsDigest: request.argsDigest },
     });
-    if (ended) await askWhatBecame(transaction, ended);
     return { kind: 'recorded', request: ended ?? request };
   });
-}
-
-/**
- * Queues a note under the cards of a call that failed, and of an unknown outcome once people may settle it: a changed
- * card makes no sound. What succeeded needs nobody.
- */
-export async function askWhatBecame(
-  transaction: LedgerTransaction,
-  request: ConfirmationRequest,
-): Promise<void> {
-  if (request.status !== 'approved') return;
-  const { execution } = request;
-  if (execution.status === 'failed') await transaction.queueReminders(request.id, 'failed');
-  if (execution.status === 'unknown' && execution.settleOpen)
-    await transaction.queueReminders(request.id, 'unknown');
 }
 
 /** What PostgreSQL can keep: bounded, well-formed, without NUL. */

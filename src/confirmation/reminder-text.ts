@@ -1,10 +1,11 @@
 import { cutText } from '../channel/cut-text.ts';
-import type { ReminderKind } from '../channel/reminder-outbox.ts';
+import { isQuiet, type ReminderKind } from '../channel/reminder-outbox.ts';
 import { visibleText } from '../channel/visible-text.ts';
 import type { Locale } from '../locale.ts';
 import { approvalsOf } from './approvals.ts';
 import { type CardOfInput, cardOf } from './card-of.ts';
 import type { PersonRef } from './confirmation-request.ts';
+import { resultNote } from './result-note.ts';
 import { escalatedSeatsOf } from './seats.ts';
 import { settleActions } from './unknown-facts.ts';
 import { zonedTime } from './zoned-time.ts';
@@ -48,7 +49,7 @@ const TEXTS: Readonly<Record<Locale, ReminderTexts>> = {
 /** In UTF-16 units. */
 const LONGEST_NAMES = 300;
 
-/** What a note under a card says; null once nobody has to be reminded: the request is closed, its outcome known. */
+/** What a note under a card says; null once that is not so any more: the request is closed, its outcome known. */
 export function reminderText(input: CardOfInput & { readonly kind: ReminderKind }): string | null {
   const { request, locale, timeZone, kind } = input;
   if (kind === 'unknown') {
@@ -59,6 +60,7 @@ export function reminderText(input: CardOfInput & { readonly kind: ReminderKind 
     const failed = request.status === 'approved' && request.execution.status === 'failed';
     return failed ? TEXTS[locale].failed(cardOf(input).title, request.verificationCode) : null;
   }
+  if (isQuiet(kind)) return resultNote({ ...input, kind });
   if (request.status !== 'pending') return null;
   const facts: ReminderFacts = {
     title: cardOf(input).title,

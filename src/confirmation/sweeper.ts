@@ -7,7 +7,6 @@ import { lapseInside } from './claim.ts';
 import { subjectOf } from './decision-event.ts';
 import { expireInside } from './expire.ts';
 import type { ConfirmationLedger } from './ledger.ts';
-import { askWhatBecame } from './outcome.ts';
 
 const SWEEP_INTERVAL_MS = 500;
 const BATCH = 200;
@@ -113,9 +112,7 @@ export class Sweeper {
 
   #openSettlement(id: ConfirmationId): Promise<void> {
     return this.#ledger.transact(async (transaction) => {
-      if (!(await transaction.lock(id))) return;
-      const opened = await transaction.openSettlement(id);
-      if (opened) await askWhatBecame(transaction, opened);
+      if (await transaction.lock(id)) await transaction.openSettlement(id);
     });
   }
 
@@ -137,7 +134,6 @@ export class Sweeper {
         actor: SYSTEM_ACTOR,
         data: { status: 'unknown', detail: null, argsDigest: request.argsDigest },
       });
-      await askWhatBecame(transaction, moved);
     });
   }
 }

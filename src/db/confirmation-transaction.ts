@@ -15,7 +15,7 @@ import { readExplanation } from './explanation-store.ts';
 import { readControls } from './gate-controls.ts';
 import { giveOutcomeBack } from './give-outcome-back.ts';
 import { changeHeld, type GuardedChange, type HeldRequest, NOW, STAMP } from './held-request.ts';
-import { insertReminders } from './reminder-store.ts';
+import { insertReminders, insertResultNotes } from './reminder-store.ts';
 import { rowsOf } from './rows-of.ts';
 import { holdSameCall } from './same-call.ts';
 import { auditEvents } from './schema/audit.ts';
@@ -214,6 +214,7 @@ export function openLedgerTransaction(
         isNull(confirmations.supersededBy),
       );
       const updated = await change(id, { set, guard });
+      if (updated) await insertResultNotes(connection, updated.row);
       if (updated && move.source === 'settlement') await settleInvocation(connection, updated.row);
       return updated?.request ?? null;
     },
@@ -225,6 +226,7 @@ export function openLedgerTransaction(
         sql`${NOW} >= ${confirmations.settleFrom}`,
       );
       const updated = await change(id, { set: { settleOpen: true }, guard });
+      if (updated) await insertResultNotes(connection, updated.row);
       return updated?.request ?? null;
     },
 

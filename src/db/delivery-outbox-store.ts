@@ -1,8 +1,9 @@
-import { and, eq, inArray, lte, type SQL, sql } from 'drizzle-orm';
+import { and, eq, lte, type SQL, sql } from 'drizzle-orm';
 import type { DeliveryOutbox, DueDelivery } from '../channel/delivery-outbox.ts';
 import type { Connection, Database } from './database.ts';
 import { DIRECT_COLUMNS, directOf, holdsLease } from './delivery-lease.ts';
 import { recordDeliveryResult } from './delivery-result.ts';
+import { IS_CHANGE, IS_SEND } from './due-cards.ts';
 import { mendDeliveries, rewriteDeliveries } from './mend-deliveries.ts';
 import { confirmations } from './schema/confirmations.ts';
 import { deliveries, renderedCards } from './schema/deliveries.ts';
@@ -65,12 +66,6 @@ async function claim(
   return claimed.map(dueDeliveryOf);
 }
 
-const IS_SEND = inArray(deliveries.state, ['queued', 'uncertain']);
-const IS_CHANGE = and(
-  eq(deliveries.state, 'sent'),
-  sql`(${deliveries.shownVersion} < ${deliveries.wantedVersion} or ${deliveries.reissue}
-       or ${deliveries.settleAt} <= ${CLOCK})`,
-);
 /** Buttons stand under a request that is closed. */
 const IS_DECISIVE = sql`${deliveries.hasButtons} and exists (
   select 1 from ${confirmations} where ${confirmations.id} = ${deliveries.confirmationId}

@@ -1,10 +1,16 @@
-import { and, eq, sql } from 'drizzle-orm';
-import { v7 as uuidv7 } from 'uuid';
+import { and, eq, inArray, not, or, sql } from 'drizzle-orm';
 import { storableText } from '../audit/storable-data.ts';
-import type { DueReminder, ReminderKind, ReminderOutbox } from '../channel/reminder-outbox.ts';
+import {
+  type DueReminder,
+  QUIET_KINDS,
+  type ReminderKind,
+  type ReminderOutbox,
+} from '../channel/reminder-outbox.ts';
 import type { ConfirmationId } from '../ids.ts';
+import type { ConfirmationRow } from './confirmation-row.ts';
 import type { Connection, Database } from './database.ts';
 import { DIRECT_COLUMNS, directOf } from './delivery-lease.ts';
+import { hasDueCards } from './due-cards.ts';
 import { confirmations, votes } from './schema/confirmations.ts';
 import { deliveries } from './schema/deliveries.ts';
 import { reminders } from './schema/reminders.ts';
@@ -20,27 +26,36 @@ export async function insertReminders(
   connection: Connection,
   { confirmationId, kind }: { readonly confirmationId: ConfirmationId; readonly kind: ReminderKind },
 ): Promise<void> {
-  const shown = await connection
-    .select({ id: deliveries.id })
-    .from(deliveries)
-    .where(
-      and(
-        eq(deliveries.confirmationId, confirmationId),
-        sql`cardinality(${deliveries.messageIds}) > 0`,
-        OF_OPEN_REQUESTS.has(kind) ? notVotedYet(confirmationId) : undefined,
-      ),
-    );
-  if (shown.length === 0) return;
-  const ids = shown.map(() => uuidv7());
-  const deliveryIds = shown.map(({ id }) => id);
+  const ofOpenRequest = kind === 'reminder' || kind === 'escalation';
   await connection.execute(sql`
     insert into reminders (id, delivery_id, kind, next_attempt_at, at)
-    select note.id, note.delivery_id, ${kind}::text, ${CLOCK}, ${CLOCK}
-    from unnest(${sql.param(ids)}::uuid[], ${sql.param(deliveryIds)}::uuid[]) as note (id, delivery_id)
+    select gen_random_uuid(), ${deliveries.id}, ${kind}::text, ${CLOCK}, ${CLOCK} from ${deliveries}
+    where ${deliveries.confirmationId} = ${confirmationId} and cardinality(${deliveries.messageIds}) > 0
+      and (${!ofOpenRequest} or ${notVotedYet(confirmationId)})
     on conflict do nothing`);
 }
 
-const OF_OPEN_REQUESTS: ReadonlySet<ReminderKind> = new Set(['reminder', 'escalation']);
+/**
+ * Queues what the row's new state has to say under its cards, where it is one of those that are said: a changed card
+ * makes no sound.
+ */
+export async function insertResultNotes(
+  connection: Connection,
+  { id, executionStatus, settleOpen }: ConfirmationRow,
+): Promise<void> {
+  const confirmationId = id as ConfirmationId;
+  switch (executionStatus) {
+    case 'unknown':
+      if (settleOpen) await insertReminders(connection, { confirmationId, kind: 'unknown' });
+      return;
+    case 'succeeded':
+    case 'failed':
+    case 'lapsed':
+    case 'revoked':
+      return insertReminders(connection, { confirmationId, kind: executionStatus });
+    default:
+  }
+}
 
 const notVotedYet = (confirmationId: ConfirmationId) =>
   sql`not exists (select 1 from ${votes}
@@ -65,10 +80,15 @@ export const createReminderOutbox = ({ connection }: Pick<Database, 'connection'
   },
 });
 
+const IS_QUIET = inArray(reminders.kind, [...QUIET_KINDS]);
+/** Or will not, as far as anybody knows: then the note is all there is. */
+const SHOWS_THE_NEWEST = sql`(${deliveries.shownVersion} >= ${deliveries.wantedVersion}
+  or ${deliveries.nextAttemptAt} = 'infinity')`;
+
 async function claim(
   connection: Connection,
-  { channel, limit }: Parameters<ReminderOutbox['claim']>[0],
-): Promise<readonly DueReminder[]> {
+  { channel }: Parameters<ReminderOutbox['claim']>[0],
+): Promise<DueReminder | null> {
   const due = connection
     .select({ id: reminders.id })
     .from(reminders)
@@ -78,16 +98,18 @@ async function claim(
       and(
         eq(reminders.state, 'queued'),
         eq(deliveries.channelId, channel),
-        sql`case when ${reminders.kind} in ('unknown', 'failed') then ${confirmations.executionStatus} = ${reminders.kind}
-          else ${confirmations.status} = 'pending' end`,
+        sql`case when ${reminders.kind} in ('reminder', 'escalation') then ${confirmations.status} = 'pending'
+          else ${confirmations.executionStatus} = ${reminders.kind} end`,
+        or(not(IS_QUIET), and(SHOWS_THE_NEWEST, not(hasDueCards(connection, channel)))),
         // None while a card moves.
         sql`cardinality(${deliveries.messageIds}) > 0`,
         sql`${reminders.nextAttemptAt} <= ${CLOCK}`,
       ),
     )
-    .limit(limit)
+    .orderBy(IS_QUIET, reminders.nextAttemptAt)
+    .limit(1)
     .for('update', { of: reminders, skipLocked: true });
-  const claimed = await connection
+  const [claimed] = await connection
     .update(reminders)
     .set({ state: 'sending', at: CLOCK })
     .from(deliveries)
@@ -100,5 +122,7 @@ async function claim(
       failedAttempts: reminders.attempts,
       ...DIRECT_COLUMNS,
     });
-  return claimed.map(({ personIds, chat, ...note }) => ({ ...note, direct: directOf({ personIds, chat }) }));
+  if (claimed === undefined) return null;
+  const { personIds, chat, ...note } = claimed;
+  return { ...note, direct: directOf({ personIds, chat }) };
 }

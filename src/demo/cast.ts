@@ -61,6 +61,8 @@ export const CHEN_JIE: DemoPerson = {
 };
 
 export const CAST: readonly DemoPerson[] = [LI_WEI, WANG_FANG, ZHAO_MIN, CHEN_JIE];
+export const FEISHU_OPEN_IDS: readonly string[] = CAST.map(({ feishuOpenId }) => feishuOpenId);
+export const SLACK_USERS: readonly string[] = CAST.map(({ slackUser }) => slackUser);
 
 export const SLACK_WORKSPACE = { team: 'T0ACME', appId: 'A0COUNTERSIGN', channel: 'C0FINANCE' } as const;
 export const FEISHU_TENANT = {

@@ -1,5 +1,8 @@
 import type { AuditEventJson } from '../http/schemas/audit-schema.ts';
-import { CAST } from './cast.ts';
+import { drawnFeishu } from '../standin/page/drawn-feishu.ts';
+import { drawnSlack } from '../standin/page/drawn-slack.ts';
+import { WatchedState } from '../standin/page/watched-state.ts';
+import { CAST, FEISHU_OPEN_IDS, SLACK_USERS } from './cast.ts';
 import { DEMO_POLICIES } from './demo-configuration.ts';
 import type { DemoWorld } from './demo-world.ts';
 import { RunFollower } from './run-follower.ts';
@@ -7,8 +10,6 @@ import type { Verification } from './service-client.ts';
 
 /** How often the record is read while somebody looks; the API has no stream of it. */
 const READ_RECORD_EVERY_MS = 700;
-/** Changes that come together are shown together. */
-const GATHER_MS = 25;
 
 /** Everything the page shows, gathered from the parts of the demo and told to whoever watches. */
 export class PageState {
@@ -16,18 +17,17 @@ export class PageState {
   readonly #world: DemoWorld;
   /** Null: the script. */
   readonly #model: string | null;
-  readonly #watchers = new Set<(snapshot: string) => void>();
+  readonly #shown = new WatchedState(() => this.#snapshot());
   readonly #unsubscribe: (() => void)[];
   #events: readonly AuditEventJson[] = [];
   #verification: Verification | null = null;
-  #gathering: NodeJS.Timeout | null = null;
   #recordTimer: NodeJS.Timeout | null = null;
   #reading: Promise<void> = Promise.resolve();
 
   constructor(world: DemoWorld, model: string | null) {
     this.#world = world;
     this.#model = model;
-    const changed = () => this.#changed();
+    const changed = () => this.#shown.changed();
     this.runs = new RunFollower(world.service, changed);
     this.#unsubscribe = [
       world.feishu.onChange(changed),
@@ -38,27 +38,17 @@ export class PageState {
 
   /** Calls `watcher` with the state as JSON now and after each change; the returned function ends it. */
   watch(watcher: (snapshot: string) => void): () => void {
-    this.#watchers.add(watcher);
-    watcher(this.#snapshot());
+    const end = this.#shown.watch(watcher);
     if (this.#recordTimer === null) this.#readRecordSoon(0);
-    return () => this.#watchers.delete(watcher);
+    return end;
   }
 
   async stop(): Promise<void> {
     for (const end of this.#unsubscribe) end();
-    this.#watchers.clear();
+    this.#shown.stop();
     this.runs.stop();
-    if (this.#gathering !== null) clearTimeout(this.#gathering);
     if (this.#recordTimer !== null) clearTimeout(this.#recordTimer);
     await this.#reading;
-  }
-
-  #changed(): void {
-    this.#gathering ??= setTimeout(() => {
-      this.#gathering = null;
-      const snapshot = this.#snapshot();
-      for (const watcher of this.#watchers) watcher(snapshot);
-    }, GATHER_MS);
   }
 
   #readRecordSoon(delayMs: number): void {
@@ -68,7 +58,7 @@ export class PageState {
         .catch(() => {})
         .then(() => {
           this.#recordTimer = null;
-          if (this.#watchers.size > 0) this.#readRecordSoon(READ_RECORD_EVERY_MS);
+          if (this.#shown.isWatched()) this.#readRecordSoon(READ_RECORD_EVERY_MS);
         });
     }, delayMs);
   }
@@ -78,12 +68,12 @@ export class PageState {
     if (events.length === this.#events.length && this.#verification !== null) return;
     this.#verification = await this.#world.service.verifyAudit();
     this.#events = events;
-    this.#changed();
+    this.#shown.changed();
   }
 
-  #snapshot(): string {
+  #snapshot() {
     const { feishu, slack, payments, locale, serviceUrl, secrets } = this.#world;
-    return JSON.stringify({
+    return {
       locale,
       serviceUrl,
       model: this.#model,
@@ -93,19 +83,10 @@ export class PageState {
         consoleKey: secrets.consoleKeys.get(person.id),
       })),
       runs: this.runs.runs(),
-      feishu: feishu.messages().map(({ messageId, createdAt, contents, card }) => ({
-        messageId,
-        createdAt,
-        changes: contents.length - 1,
-        card,
-      })),
-      slack: {
-        messages: slack.messages().map(({ ts, text, blocks, edited }) => ({ ts, text, blocks, edited })),
-        ephemerals: CAST.flatMap(({ slackUser }) => slack.ephemeralsOf(slackUser)),
-        modals: CAST.flatMap(({ slackUser }) => slack.modalOf(slackUser) ?? []),
-      },
+      feishu: drawnFeishu(feishu, FEISHU_OPEN_IDS),
+      slack: drawnSlack(slack, SLACK_USERS),
       ledger: payments.ledger(),
       record: { events: this.#events, verification: this.#verification },
-    });
+    };
   }
 }

@@ -596,7 +596,7 @@ export function channelContract(input: {
         messageId: string,
         text = '提醒：仍在等待审批（1/2）。',
         id: string = newDeliveryId(),
-      ) => rig.channel.remind?.({ id, messageId, text, signal: new AbortController().signal });
+      ) => rig.channel.remind?.({ id, messageId, text, quiet: false, signal: new AbortController().signal });
 
       it('stands in the chat beside the card, with its text as it is and without buttons', async () => {
         const { messageId } = await sendCard();

@@ -3,15 +3,19 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import chromium from '@sparticuz/chromium';
+import { chromium as playwright } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { channelManifest } from '../../src/cli/channel-manifest.ts';
 import { channelTest } from '../../src/cli/channel-test.ts';
 import { doctor } from '../../src/cli/doctor.ts';
-import { standin } from '../../src/cli/standin.ts';
+import { type PlayedPlatform, standin } from '../../src/cli/standin.ts';
 import { playFeishu } from '../../src/cli/standin-feishu.ts';
 import { playSlack } from '../../src/cli/standin-slack.ts';
 import type { RunningService } from '../../src/main.ts';
+import { packageRoot } from '../../src/package-root.ts';
 import { startFeishuStandin } from '../../src/standin/feishu/start-feishu-standin.ts';
+import { startStandinPage } from '../../src/standin/page/start-standin-page.ts';
 import { startSlackStandin } from '../../src/standin/slack/start-slack-standin.ts';
 import { call, PAYMENT, read } from '../e2e/api.ts';
 import { KEYS, type Platforms, startPlatforms, yamlFor } from '../e2e/platforms.ts';
@@ -322,6 +326,53 @@ describe('setting a chat up', () => {
     },
   );
 
+  /** As people do it in a browser: somebody who may not, with a fault that was lined up, then 李伟. */
+  async function rejectOnThePage(played: PlayedPlatform): Promise<void> {
+    const drawn = await startStandinPage(played, packageRoot);
+    const executablePath = await chromium.executablePath();
+    const browser = await playwright.launch({ executablePath, args: [...chromium.args, '--no-sandbox'] });
+    const page = await browser.newPage({ locale: 'en-US', viewport: { width: 1280, height: 900 } });
+    const faults: string[] = [];
+    page.on('pageerror', (error) => faults.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error') faults.push(message.text());
+    });
+    page.setDefaultTimeout(20_000);
+    await page.goto(drawn.url);
+    await page.click('[data-kind="429"]');
+    await page.waitForSelector('[data-fault="waits"]:has-text("the next call")');
+    played.faults.take('auth.test');
+    await page.waitForSelector('[data-fault="met"]:has-text("auth.test")');
+    await page.selectOption('#call', played.platform === 'slack' ? 'chat.postEphemeral' : 'patch');
+    await page.click('[data-kind="bad-token"]');
+    if (played.platform === 'slack') {
+      await page.click('[data-person="U0WANG"]');
+      await page.click('.sl-button[data-style="danger"]');
+      await page.waitForSelector('[data-fault="met"]:has-text("chat.postEphemeral")');
+      await page.click('[data-person="U0GUEST"]');
+      await page.click('.sl-button[data-style="danger"]');
+      await page.waitForSelector('#group .whisper:has-text("not known here")');
+      await page.click('[data-person="U0LIWEI"]');
+      expect(await page.locator('.whisper').count()).toBe(0);
+      await page.click('.sl-button[data-style="danger"]');
+      await page.fill('.sl-modal textarea', 'No such order');
+      await page.click('.sl-modal button[type="submit"]');
+      await page.waitForSelector('.sl-header:has-text("Rejected")');
+    } else {
+      await page.click('[data-person="ou_guest"]');
+      await page.click('.fs-button[data-type="primary_filled"]');
+      await page.waitForSelector('#toast:has-text("not known here")');
+      await page.click('[data-person="ou_liwei"]');
+      await page.fill('#group textarea', 'No such order');
+      await page.click('.fs-button[data-type^="danger"]');
+      await page.waitForSelector('.fs-header[data-template="red"]');
+      await page.waitForSelector('[data-fault="met"]:has-text("patch")');
+    }
+    expect(faults).toEqual([]);
+    await browser.close();
+    await drawn.stop();
+  }
+
   it.each([
     ['slack', playSlack, 'U0LIWEI', false],
     ['slack', playSlack, 'U0LIWEI', true],
@@ -359,7 +410,7 @@ agents: [{ id: procurement, owner: wang.fang }]
         body: { tool: 'bank__transfer', args: PAYMENT, agent: 'procurement' },
       });
       await until(() => played.show().length === 1);
-      await played.tap({ message: 1, action: 'reject', person });
+      await (connects ? played.tap({ message: 1, action: 'reject', person }) : rejectOnThePage(played));
       expect((await read(own.url, body.confirmation.id, KEYS.agent)).status).toBe('rejected');
       await own.stop();
       await played.stop();

@@ -6,7 +6,7 @@ import type { AuditEvent } from '../../src/audit/audit-event.ts';
 import type { RunningService } from '../../src/main.ts';
 import { newPostgresDatabase } from '../support/databases.ts';
 import { until } from '../support/until.ts';
-import { ask, call, read } from './api.ts';
+import { ask, call, PAYMENT, read } from './api.ts';
 import { KEYS, type Platforms, startPlatforms, yamlFor } from './platforms.ts';
 import { startServiceInProcess } from './service-in-process.ts';
 
@@ -63,7 +63,7 @@ describe('a request that nobody answers, in Slack and Feishu', () => {
       )
     ).body.items;
 
-  it('reminds once under each card, and the card still decides', async () => {
+  it('reminds once under each card, which still decides, and then says there that the call is done', async () => {
     const { id } = await ask(service.url);
     const notes = await notesOf(id);
     for (const note of [...notes.slack, ...notes.feishu]) {
@@ -80,6 +80,26 @@ describe('a request that nobody answers, in Slack and Feishu', () => {
     expect((await read(service.url, id)).status).toBe('approved');
     const after = await notesOf(id);
     expect([after.slack.length, after.feishu.length]).toEqual([1, 1]);
+
+    const act = (what: string, body: unknown) =>
+      call(service.url, 'POST', `/v1/confirmations/${id}/${what}`, { body });
+    expect((await act('claim', { args: PAYMENT })).status).toBe(200);
+    expect((await act('outcome', { status: 'succeeded' })).status).toBe(200);
+    const { verificationCode } = await read(service.url, id);
+    const done = new RegExp(
+      `✅ 执行成功，.*（代理报告）。bank__transfer 68,000\\.00 CNY，核对码 ${verificationCode}。`,
+    );
+    await until(
+      async () => {
+        const { slack, feishu } = await notesOf(id);
+        return slack.length === 2 && feishu.length === 2;
+      },
+      { what: 'a second note under each card' },
+    );
+    const results = await notesOf(id);
+    for (const note of [results.slack[1], results.feishu[1]]) expect(JSON.stringify(note)).toMatch(done);
+    // Nobody has to act on it: Slack keeps it in the thread.
+    expect(results.slack.map(({ broadcast }) => broadcast)).toEqual([true, false]);
   });
 
   it('gives further people a seat, says so in both chats, and lowers nothing', async () => {

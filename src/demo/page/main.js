@@ -1,20 +1,29 @@
-import { element, showItems } from './element.js';
-import { feishuItems } from './feishu.js';
+import { feishuActions, slackActions } from '/chat/chat-actions.js';
+import { element, showItems } from '/chat/element.js';
+import { feishuItems } from '/chat/feishu.js';
+import { personItem } from '/chat/people.js';
+import { post } from '/chat/post.js';
+import { showSlackModal, slackItems } from '/chat/slack.js';
+import { createToast } from '/chat/toast.js';
 import { chainPill, ledgerItems, recordItems } from './record.js';
-import { slackItems, slackModalItems } from './slack.js';
 import { TEXTS } from './texts.js';
 import { transcriptItems } from './transcript.js';
 
 const byId = (id) => document.getElementById(id);
-const TOAST_MS = 6000;
 
 let state = null;
 let language = null;
 let personId = 'li.wei';
-let toastTimer = null;
 
 const texts = () => TEXTS[language];
 const person = () => state.people.find(({ id }) => id === personId);
+const feishuToast = createToast(byId('feishu-toast'));
+const feishu = feishuActions({ user: () => person().feishuOpenId, texts, toast: feishuToast });
+const slack = slackActions({
+  user: () => person().slackUser,
+  texts,
+  toast: createToast(byId('slack-toast')),
+});
 
 const events = new EventSource('/state');
 events.onmessage = ({ data }) => {
@@ -36,14 +45,11 @@ function showConnection(connected) {
 function show() {
   const words = texts();
   showItems(byId('transcript'), transcriptItems(state, words), { follow: true });
-  showItems(byId('feishu'), feishuItems(state, words, tapInFeishu), { follow: true });
-  showItems(byId('slack'), slackItems(state, person(), words, tapInSlack), { follow: true });
-  const modal = slackModalItems(state, person(), words, { submit: submitModal, close: closeModal });
-  const veil = byId('slack-modal');
-  const opened = veil.hidden && modal.length > 0;
-  veil.hidden = modal.length === 0;
-  showItems(veil, modal);
-  if (opened) byId('slack-reason')?.focus({ preventScroll: true });
+  const { slackUser } = person();
+  showItems(byId('feishu'), feishuItems(state.feishu.messages, words, feishu.tap), { follow: true });
+  showItems(byId('slack'), slackItems(state.slack, slackUser, words, slack.tap), { follow: true });
+  const modal = state.slack.modals.find(({ user }) => user === slackUser);
+  showSlackModal(byId('slack-modal'), modal, words, slack);
   showItems(byId('ledger'), ledgerItems(state, words));
   showItems(byId('record'), recordItems(state, words));
   const chain = chainPill(state, words);
@@ -78,77 +84,22 @@ function showWords() {
 }
 
 function showPeople() {
-  showItems(
-    byId('people'),
-    state.people.map((one) => ({
-      key: one.id,
-      version: `${language}${one.id === personId}`,
-      draw: () => drawPerson(one),
-    })),
-  );
+  showItems(byId('people'), state.people.map(itemOf));
   byId('copy-key').textContent = texts().copyKey(language === 'zh-CN' ? person().name : person().latinName);
 }
 
-function drawPerson(one) {
-  return element(
-    'button',
-    {
-      type: 'button',
-      id: `person-${one.id}`,
-      class: 'person',
-      role: 'radio',
-      'aria-checked': String(one.id === personId),
-      'data-person': one.id,
-      click: () => {
-        personId = one.id;
-        show();
-      },
+const itemOf = ({ id, name, latinName, title }) =>
+  personItem({
+    ...{ id, face: name.slice(-1), note: title[language], chosen: id === personId },
+    name: language === 'zh-CN' ? name : `${name} ${latinName}`,
+    choose: () => {
+      personId = id;
+      show();
     },
-    element('span', { class: 'face', 'aria-hidden': 'true' }, one.name.slice(-1)),
-    element(
-      'span',
-      {},
-      element('strong', {}, language === 'zh-CN' ? one.name : `${one.name} ${one.latinName}`),
-      element('small', {}, one.title[language]),
-    ),
-  );
-}
+  });
 
-async function send(path, body) {
-  const response = await fetch(path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  }).catch(() => null);
-  if (!response?.ok) {
-    toast('error', texts().tapFailed);
-    return null;
-  }
-  return (await response.json()).result;
-}
-
-const ask = (text) => send('/ask', { text });
-
-async function tapInFeishu(message, button, form) {
-  const result = await send('/feishu/tap', { person: personId, message, button, form });
-  if (result?.kind === 'toast') toast(result.type, result.text);
-  if (result?.kind === 'client-error') toast('error', texts().clientError(result.code));
-  if (result?.kind === 'required-missing') toast('warning', texts().requiredMissing);
-}
-
-const tapInSlack = (ts, action) => send('/slack/tap', { person: personId, ts, action });
-const submitModal = (reason) => send('/slack/submit', { person: personId, reason });
-const closeModal = () => send('/slack/close', { person: personId });
-
-function toast(type, text) {
-  const node = byId('feishu-toast');
-  node.textContent = text;
-  node.dataset.type = type;
-  node.hidden = false;
-  clearTimeout(toastTimer);
-  toastTimer = setTimeout(() => {
-    node.hidden = true;
-  }, TOAST_MS);
+async function ask(text) {
+  if ((await post('/ask', { text })) === null) feishuToast({ type: 'error', text: texts().tapFailed });
 }
 
 byId('ask').addEventListener('submit', (event) => {

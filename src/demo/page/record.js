@@ -1,4 +1,4 @@
-import { clockTime, element } from './element.js';
+import { clockTime, element } from '/chat/element.js';
 
 export function ledgerItems({ ledger }, texts) {
   const { payments, totals } = ledger;

@@ -1,4 +1,4 @@
-import { clockTime, element } from './element.js';
+import { clockTime, element } from '/chat/element.js';
 
 /** The agent's runs, oldest first: what was asked, each call with what became of it, the answer. */
 export function transcriptItems(state, texts) {

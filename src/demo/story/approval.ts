@@ -1,7 +1,7 @@
 import { CHEN_JIE, LI_WEI, WANG_FANG, ZHAO_MIN } from '../cast.ts';
 import type { DemoWorld } from '../demo-world.ts';
 import { waitUntil } from '../wait-until.ts';
-import { type AskedPayment, askForPayment, bothCardsEndWith, cardsNow } from './asked-payment.ts';
+import { type AskedPayment, askForPayment, bothCardsEndWith, cardsNow, notesUnder } from './asked-payment.ts';
 import type { StoryTeller } from './story-teller.ts';
 import { WORDS } from './story-words.ts';
 import { tapInFeishu, tapInSlack, toastText } from './taps.ts';
@@ -75,6 +75,16 @@ async function theEnd(world: DemoWorld, asked: AskedPayment, teller: StoryTeller
   const ended = () => bothCardsEndWith(world, asked, [WORDS.cardDone[world.locale], LI_WEI.name]);
   await waitUntil('both cards show that it was approved and done', ended);
   teller.check('both cards say: approved by 李伟, done', ended());
+  const notes = await waitUntil('a note stands under each card', () => {
+    const { feishu, slack } = notesUnder(world, asked);
+    return feishu.length > 0 && slack.length > 0 && { feishu, slack };
+  });
+  teller.check(
+    `a note under each card says so: ${notes.slack[0]}`,
+    [...notes.feishu, ...notes.slack].length === 2 &&
+      [...notes.feishu, ...notes.slack].every((note) => note.includes(WORDS.noteDone[world.locale])),
+    () => notes,
+  );
 }
 
 async function lateTapsAndReplays(world: DemoWorld, asked: AskedPayment, teller: StoryTeller): Promise<void> {

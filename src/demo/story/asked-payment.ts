@@ -32,12 +32,29 @@ export interface CardsNow {
   readonly slack: string;
 }
 
+export interface CardNotes {
+  readonly feishu: readonly string[];
+  readonly slack: readonly string[];
+}
+
 /** What both cards show now, as the JSON that was sent. */
 export function cardsNow(world: DemoWorld, { feishuMessage, slackTs }: AskedPayment): CardsNow {
   const feishu = world.feishu.messages().find(({ messageId }) => messageId === feishuMessage);
   const slack = world.slack.messages().find(({ ts }) => ts === slackTs);
   return { feishu: JSON.stringify(feishu?.card ?? null), slack: JSON.stringify(slack?.blocks ?? null) };
 }
+
+/** What stands under both cards: replies in Feishu, the thread in Slack. */
+export const notesUnder = (world: DemoWorld, { feishuMessage, slackTs }: AskedPayment): CardNotes => ({
+  feishu: world.feishu
+    .messages()
+    .filter(({ replyTo }) => replyTo === feishuMessage)
+    .map(({ card }) => JSON.stringify(card)),
+  slack: world.slack
+    .messages()
+    .filter(({ threadTs }) => threadTs === slackTs)
+    .map(({ text }) => text),
+});
 
 /** Whether both cards show all of these words, and no longer a button that decides. */
 export function bothCardsEndWith(world: DemoWorld, asked: AskedPayment, words: readonly string[]): boolean {

@@ -17,7 +17,9 @@ export async function playFinalCheck(world: DemoWorld, teller: StoryTeller): Pro
     .filter(({ messageId }) => world.feishu.buttons(messageId).some(({ url }) => url === null));
   teller.check(
     'three cards stand in each chat, and none still asks anybody',
-    world.feishu.messages().length === 3 && world.slack.messages().length === 3 && open.length === 0,
+    world.feishu.messages().filter(({ replyTo }) => replyTo === null).length === 3 &&
+      world.slack.messages().filter(({ threadTs }) => threadTs === null).length === 3 &&
+      open.length === 0,
   );
   await theRecord(world, teller);
 }

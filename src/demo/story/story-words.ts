@@ -9,6 +9,7 @@ export const WORDS = {
   alreadyDecided: { 'zh-CN': '李伟 已于', 'en-US': 'Already approved by 李伟' },
   expiredForYou: { 'zh-CN': '过期', 'en-US': 'xpired' },
   cardDone: { 'zh-CN': '已批准，执行成功', 'en-US': 'Approved and done' },
+  noteDone: { 'zh-CN': '✅ 执行成功', 'en-US': '✅ Done at' },
   cardRejected: { 'zh-CN': '已拒绝', 'en-US': 'Rejected' },
   cardExpired: { 'zh-CN': '已过期', 'en-US': 'Expired' },
 } as const satisfies Record<string, LocalizedText>;

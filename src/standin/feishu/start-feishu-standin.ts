@@ -8,7 +8,7 @@ import { type FeishuLongConnections, LongConnectionServer } from './long-connect
 import { MessageStore, type StandinMessage } from './message-store.ts';
 import { createOpenApi, directChatOf } from './open-api.ts';
 import { type SignedCallback, signCallback, unsignedCallback } from './sign-callback.ts';
-import type { FeishuStandinOptions } from './standin-options.ts';
+import type { FeishuStandinOptions, StandinUser } from './standin-options.ts';
 import { tapPayload } from './tap-payload.ts';
 
 export interface FeishuStandin {
@@ -53,6 +53,8 @@ export interface StandinTap {
   readonly formValue?: Readonly<Record<string, string>>;
   /** The person's own tenant, where it is not the app's. */
   readonly tenant?: string;
+  /** Of the client that is tapped, where it is not the person's usual one. */
+  readonly language?: StandinUser['language'];
 }
 
 /**
@@ -120,7 +122,7 @@ export async function startFeishuStandin(options: FeishuStandinOptions): Promise
     if (button.url !== null) return { kind: 'opened', url: button.url };
     const missing = button.form?.required.find((input) => !tap.formValue?.[input]?.trim());
     if (missing !== undefined) return { kind: 'required-missing', input: missing };
-    const { language } = userOf(tap.openId);
+    const language = tap.language ?? userOf(tap.openId).language;
     if (longConnections) return interpretEventAnswer(await longConnections.deliver(payloadOf(tap)), language);
     const callback = callbackOf(tap);
     latest = callback;

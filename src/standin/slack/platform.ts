@@ -30,8 +30,10 @@ export interface SlackMessage extends MessageVersion {
   readonly channel: string;
   /** False for a message that another app posted. */
   readonly ours: boolean;
-  /** The message whose thread it is in; null for a message of its own. Broadcast replies alone are kept. */
+  /** The message whose thread it is in; null for a message of its own. */
   readonly threadTs: string | null;
+  /** Of a reply in a thread: whether the channel shows it as well. */
+  readonly broadcast: boolean;
   readonly metadata: JsonObject | null;
   readonly edited: boolean;
   /** What it showed before, oldest first: a client that was not refreshed still shows one of these. */
@@ -41,6 +43,8 @@ export interface SlackMessage extends MessageVersion {
 /** Shown to one person only. */
 export interface SlackEphemeral extends MessageVersion {
   readonly ts: string;
+  /** `C…` or `D…`: where it stands. */
+  readonly channel: string;
   readonly user: string;
 }
 
@@ -87,10 +91,12 @@ export class SlackPlatform {
       readonly metadata: JsonObject | null;
       readonly ours: boolean;
       readonly threadTs?: string | null;
+      readonly broadcast?: boolean;
     },
   ): SlackMessage {
     const posted: SlackMessage = {
       threadTs: null,
+      broadcast: false,
       ...message,
       ts: this.nextTs(),
       edited: false,
@@ -127,7 +133,7 @@ export class SlackPlatform {
     return typeof chat === 'string' && this.#directs.has(chat);
   }
 
-  whisper(ephemeral: MessageVersion & { readonly user: string }): SlackEphemeral {
+  whisper(ephemeral: MessageVersion & { readonly user: string; readonly channel: string }): SlackEphemeral {
     const shown = { ...ephemeral, ts: this.nextTs() };
     this.ephemerals.push(shown);
     this.changed();

@@ -41,7 +41,8 @@ export const WEB_API_METHODS: Readonly<Record<string, Method>> = {
       !workspace.platform.messages.some((one) => one.ts === threadTs && one.channel === channel)
     )
       return failed('thread_not_found');
-    const message = workspace.platform.post({ ...content, channel, ours: true, threadTs });
+    const broadcast = threadTs !== null && String(args.reply_broadcast) === 'true';
+    const message = workspace.platform.post({ ...content, channel, ours: true, threadTs, broadcast });
     return {
       ok: true,
       channel,
@@ -69,7 +70,8 @@ export const WEB_API_METHODS: Readonly<Record<string, Method>> = {
     const user = workspace.users.find(({ id }) => id === args.user);
     if (user === undefined) return failed('user_not_in_channel');
     if (content === null) return refusal;
-    const { ts } = workspace.platform.whisper({ text: content.text, blocks: content.blocks, user: user.id });
+    const { text, blocks } = content;
+    const { ts } = workspace.platform.whisper({ text, blocks, user: user.id, channel });
     return { ok: true, message_ts: ts };
   },
 
@@ -91,7 +93,7 @@ export const WEB_API_METHODS: Readonly<Record<string, Method>> = {
     const oldest = Number(args.oldest ?? 0);
     const withMetadata = String(args.include_all_metadata) === 'true';
     const newestFirst = workspace.platform.messages
-      .filter((one) => one.channel === channel)
+      .filter((one) => one.channel === channel && (one.threadTs === null || one.broadcast))
       .filter(({ ts }) => Number(ts) > oldest && (before === null || ts < before))
       .toReversed();
     const page = newestFirst.slice(0, limit);

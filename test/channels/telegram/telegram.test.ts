@@ -149,7 +149,9 @@ describe('a channel in Telegram', () => {
   it('reminds by a reply to the card', async () => {
     const messageId = await sendCard();
     const text = 'Still waiting: @all';
-    expect(await channel.remind?.({ id: newDeliveryId(), messageId, text, signal })).toMatchObject({
+    expect(
+      await channel.remind?.({ id: newDeliveryId(), messageId, text, quiet: false, signal }),
+    ).toMatchObject({
       kind: 'sent',
     });
     expect(rig.callsOf('sendMessage').at(-1)?.args).toMatchObject({
@@ -157,6 +159,10 @@ describe('a channel in Telegram', () => {
       entities: [{ type: 'code', offset: 0, length: text.length }],
       reply_parameters: { message_id: Number(messageId) },
     });
+    expect(rig.callsOf('sendMessage').at(-1)?.args).not.toHaveProperty('disable_notification');
+
+    await channel.remind?.({ id: newDeliveryId(), messageId, text, quiet: true, signal });
+    expect(rig.callsOf('sendMessage').at(-1)?.args).toMatchObject({ disable_notification: true });
   });
 
   it.each([

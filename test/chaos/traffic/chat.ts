@@ -12,6 +12,8 @@ export interface TrafficChat {
   since(code: string): number | null;
   /** What people see of a message now. */
   look(messageId: string): SeenCard;
+  /** How many notes stand under a card. */
+  notesUnder(messageId: string): number;
   /** Presses the button, and says why where that is asked for. */
   tap(input: {
     readonly person: number;

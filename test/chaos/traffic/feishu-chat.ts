@@ -90,6 +90,7 @@ function feishuChat(id: ChatId, feishu: FeishuStandin, openId: (person: number) 
         canDecide: feishu.buttons(messageId).some(({ url }) => url === null),
       };
     },
+    notesUnder: (messageId) => feishu.messages().filter(({ replyTo }) => replyTo === messageId).length,
     async tap({ person, messageId, verdict }) {
       // Gone from the card: it was closed before this person got to it.
       const decides = feishu.buttons(messageId).some(pressing(verdict));

@@ -80,6 +80,7 @@ function slackChat(id: ChatId, slack: SlackStandin): TrafficChat {
       const all = JSON.stringify(blocks);
       return { title: text, text: all, canDecide: /countersign\.(approve|reject)/.test(all) };
     },
+    notesUnder: (ts) => slack.messages().filter(({ threadTs }) => threadTs === ts).length,
     async tap({ person, messageId, verdict }) {
       const user = slackUser(person);
       const tapped = await slack.tap({ user, ts: messageId, actionId: `countersign.${verdict}` });

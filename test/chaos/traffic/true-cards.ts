@@ -27,6 +27,9 @@ function untruthIn(chat: TrafficChat, code: string, row: EndedRow): string | nul
     if (canDecide) return `${said} and can be decided`;
     const missing = saidOf(row).find((words) => !text.includes(words));
     if (missing !== undefined) return `${said} without ${missing}`;
+    // Nobody is reminded here, and each ends in one way.
+    const notes = chat.notesUnder(messageId);
+    if (notes > 1) return `${said} with ${notes} notes under it`;
   }
   return null;
 }

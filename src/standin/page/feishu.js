@@ -1,8 +1,8 @@
 import { clockTime, element, link } from './element.js';
 
-/** The group's messages as Feishu's client draws cards of JSON 2.0. `tap(messageId, button, form)` presses a button. */
-export function feishuItems(state, texts, tap) {
-  if (state.feishu.length === 0) {
+/** The messages of one chat as Feishu's client draws cards of JSON 2.0. `tap(messageId, button, form)` presses a button. */
+export function feishuItems(messages, texts, tap) {
+  if (messages.length === 0) {
     return [
       {
         key: 'empty',
@@ -11,11 +11,25 @@ export function feishuItems(state, texts, tap) {
       },
     ];
   }
-  return state.feishu.map((message) => ({
+  return messages.map((message) => ({
     key: message.messageId,
     version: JSON.stringify([message, texts.feishuLanguage]),
     draw: () => drawMessage(message, texts, tap),
   }));
+}
+
+/** What the client shows after a tap, as `{type, text}`; null where it shows nothing. */
+export function feishuNotice(result, texts) {
+  switch (result.kind) {
+    case 'toast':
+      return { type: result.type, text: result.text };
+    case 'client-error':
+      return { type: 'error', text: texts.clientError(result.code) };
+    case 'required-missing':
+      return { type: 'warning', text: texts.requiredMissing };
+    default:
+      return null;
+  }
 }
 
 function drawMessage({ messageId, createdAt, changes, card }, texts, tap) {

@@ -1,12 +1,20 @@
-import { clockTime, element, link } from './element.js';
+import { clockTime, element, link, showItems } from './element.js';
 
-/** The channel as one person sees it: everybody's messages, and among them what only this person is shown. */
-export function slackItems(state, person, texts, tap) {
-  const { messages, ephemerals } = state.slack;
-  const own = ephemerals.filter(({ user }) => user === person.slackUser);
+/**
+ * One chat as one person sees it: everybody's messages, each with what stands in its thread alone, and among them what
+ * only this person is shown.
+ */
+export function slackItems({ messages, ephemerals }, user, texts, tap) {
+  const own = ephemerals.filter((ephemeral) => ephemeral.user === user);
   const all = [
-    ...messages.map((message) => ({ ...message, whisper: false })),
-    ...own.map((message) => ({ ...message, whisper: true })),
+    ...messages
+      .filter((message) => !isInThreadAlone(message))
+      .map((message) => ({
+        ...message,
+        whisper: false,
+        thread: messages.filter((one) => isInThreadAlone(one) && one.threadTs === message.ts),
+      })),
+    ...own.map((message) => ({ ...message, whisper: true, thread: [] })),
   ].sort((left, right) => Number(left.ts) - Number(right.ts));
   if (all.length === 0) {
     return [
@@ -24,7 +32,9 @@ export function slackItems(state, person, texts, tap) {
   }));
 }
 
-function drawMessage({ ts, text, blocks, edited, whisper }, texts, tap) {
+const isInThreadAlone = ({ threadTs, broadcast }) => threadTs !== null && !broadcast;
+
+function drawMessage({ ts, text, blocks, edited, whisper, thread }, texts, tap) {
   return element(
     'article',
     { class: whisper ? 'sl-message whisper' : 'sl-message', 'data-ts': ts },
@@ -44,9 +54,13 @@ function drawMessage({ ts, text, blocks, edited, whisper }, texts, tap) {
         ? element('p', { class: 'sl-section' }, text)
         : drawBlocks(blocks, (action) => tap(ts, action)),
       edited ? element('span', { class: 'sl-edited' }, texts.edited) : null,
+      thread.length === 0 ? null : element('div', { class: 'sl-thread' }, thread.map(drawReply)),
     ),
   );
 }
+
+const drawReply = ({ ts, text }) =>
+  element('p', { class: 'sl-section' }, element('time', {}, clockTime(Number(ts) * 1000, false)), ` ${text}`);
 
 const drawBlocks = (blocks, press) => blocks.map((block) => drawBlock(block, press));
 
@@ -99,20 +113,30 @@ function drawButton(button, press) {
   return element('button', { ...properties, type: 'button', click: () => press(button.action_id) }, label);
 }
 
-/** The modal that this person has open; `submit(reason)` and `close()` are what they can do in it. */
-export function slackModalItems(state, person, texts, { submit, close }) {
-  const modal = state.slack.modals.find(({ user }) => user === person.slackUser);
-  if (!modal) return [];
-  return [
-    {
-      key: modal.id,
-      version: JSON.stringify([modal, texts.app]),
-      draw: () => drawModal(modal, submit, close),
-    },
-  ];
+/** What the client shows of an app that did not answer, as `{type, text}`; null where it shows nothing. */
+export const slackNotice = (result, { warningSign }) =>
+  result?.shownAsError ? { type: 'error', text: warningSign } : null;
+
+/** Draws the modal over the chat, or takes it away; `submit(reason)` and `close()` are what one can do in it. */
+export function showSlackModal(veil, modal, texts, { submit, close }) {
+  const opened = veil.hidden && modal !== undefined;
+  veil.hidden = modal === undefined;
+  showItems(
+    veil,
+    modal === undefined
+      ? []
+      : [
+          {
+            key: modal.id,
+            version: JSON.stringify([modal, texts.app]),
+            draw: () => drawSlackModal(modal, { submit, close }),
+          },
+        ],
+  );
+  if (opened) veil.querySelector('textarea')?.focus({ preventScroll: true });
 }
 
-function drawModal({ view, errors }, submit, close) {
+export function drawSlackModal({ view, errors }, { submit, close }) {
   return element(
     'form',
     {

@@ -63,9 +63,9 @@ function keepTyped(from, to) {
   }
 }
 
-/** `15:04:05` of a time as the service writes it, or of milliseconds. */
+/** `15:04:05` of a time as the service writes it, or of milliseconds: in the page's time zone, else the reader's. */
 export const clockTime = (time, withSeconds = true) =>
   new Intl.DateTimeFormat('en-GB', {
     timeStyle: withSeconds ? 'medium' : 'short',
-    timeZone: 'Asia/Shanghai',
+    timeZone: document.documentElement.dataset.timeZone,
   }).format(new Date(time));
