@@ -189,7 +189,7 @@ describe('a hostile file', () => {
 
   it('of 100,000 keys, or of one key as often, is refused in seconds', () => {
     const many = timed(minimal + lines(100_000, (index) => `k${index}: 1`));
-    expect(many.faults).toContainEqual(expect.stringMatching(/^k0 is not a known key; did you mean \w+\?$/));
+    expect(many.faults).toContain('k0 is not a known key');
     expect(many.faults.at(-1)).toContain('has more faults than are listed');
     expect(many.faults.length).toBe(1_001);
     expect(many.elapsedMs).toBeLessThan(20_000);
