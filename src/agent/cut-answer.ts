@@ -1,4 +1,5 @@
 import { failedRun } from './executor.ts';
+import { RUN_FAILURES } from './run-failure.ts';
 import type { RunEnd } from './run-record.ts';
 
 /** Why the words of a model are not all that it had to say: it reached its greatest length, or its provider held some back. */
@@ -12,9 +13,7 @@ export const CUT_CALLS =
 export const CUT_WORDS =
   'Your last answer was cut off at its greatest length. Answer again, in fewer words, or make the calls that are left to make.';
 
-export const answerCutTwice = (): RunEnd =>
-  failedRun('answer_cut', 'The answer of the model was cut off at its greatest length, twice in a row.');
+export const answerCutTwice = (): RunEnd => failedRun('answer_cut', RUN_FAILURES.answer_cut);
 
 /** Asked again, the provider would only look at the same conversation again. */
-export const answerWithheld = (): RunEnd =>
-  failedRun('answer_withheld', 'The provider of the model held back its answer (content filter).');
+export const answerWithheld = (): RunEnd => failedRun('answer_withheld', RUN_FAILURES.answer_withheld);

@@ -6,6 +6,7 @@ import type { ChatMessage } from './chat-message.ts';
 import { answerCutTwice, answerWithheld, CUT_CALLS, CUT_WORDS } from './cut-answer.ts';
 import { type Executor, failedRun, type RunWork } from './executor.ts';
 import type { Model } from './model.ts';
+import { RUN_FAILURES } from './run-failure.ts';
 import { limitBeforeCalls, limitBeforeModel } from './run-limits.ts';
 import type { RunEnd } from './run-record.ts';
 import { withUniqueIds } from './tool-call-ids.ts';
@@ -94,8 +95,7 @@ export class ReactExecutor implements Executor {
 const askedAgain = (before: ChatMessage | undefined): boolean =>
   before?.role === 'user' && (before.content === EMPTY_TURN || before.content === CUT_WORDS);
 
-const answeredNothingTwice = (): RunEnd =>
-  failedRun('empty_answer', 'The model answered with nothing, twice in a row.');
+const answeredNothingTwice = (): RunEnd => failedRun('empty_answer', RUN_FAILURES.empty_answer);
 
 /** A turn of which any call was proposed comes to its end: people may be asked about it, or it may have been sent. */
 const hasBegun = (turn: number, { progress }: RunWork): boolean =>

@@ -6,7 +6,7 @@ export interface ToolReach {
   /** Nobody can say whether there is such a tool: its server has listed none yet, in this process or before. */
   isUnlisted(name: string): boolean;
   isReachable(name: string): boolean;
-  /** Resolves when the tool's server is connected and has listed its tools, or after a minute, or when `signal` aborts. */
+  /** Resolves when the tool's server is connected and has listed its tools, or that takes too long, or `signal` aborts. */
   reached(name: string, signal: AbortSignal): Promise<void>;
 }
 

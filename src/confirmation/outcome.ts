@@ -4,7 +4,7 @@ import { subjectOf } from './decision-event.ts';
 import type { ConfirmationLedger } from './ledger.ts';
 
 /** Longest detail kept with an outcome, in UTF-16 units. */
-const LONGEST_DETAIL = 2_000;
+export const LONGEST_DETAIL = 2_000;
 
 /** Records what became of a claimed grant, once. The same again changes nothing. */
 export function recordOutcome(

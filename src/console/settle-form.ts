@@ -1,10 +1,8 @@
 import type { CardActions } from '../channel/card.ts';
 import { SETTLE_ACTIONS } from '../channel/inbound-event.ts';
+import { LONGEST_DETAIL } from '../confirmation/outcome.ts';
 import type { Locale } from '../locale.ts';
 import { type Html, html } from './html.ts';
-
-/** In UTF-16 units, as over the API. */
-export const LONGEST_DETAIL = 2_000;
 
 /** The form in which somebody says what became of a call of unknown outcome: the words and buttons of the card. */
 export function settleForm(

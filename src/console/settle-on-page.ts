@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { SETTLE_ACTIONS } from '../channel/inbound-event.ts';
 import type { ConfirmationService } from '../confirmation/confirmation-service.ts';
+import { LONGEST_DETAIL } from '../confirmation/outcome.ts';
 import { settleNoticeOf } from '../confirmation/settle-notices.ts';
 import { SETTLE_REFUSALS } from '../confirmation/unknown-texts.ts';
 import type { PersonPrincipal } from '../http/principal.ts';
 import type { ConfirmationId } from '../ids.ts';
 import type { Locale } from '../locale.ts';
 import { CONSOLE_TEXTS } from './console-texts.ts';
-import { LONGEST_DETAIL } from './settle-form.ts';
 
 export type SettledOnPage =
   | { readonly kind: 'settled' }

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { LeaseLost } from '../../src/agent/run-record.ts';
 import type { RunLease, RunStore } from '../../src/agent/run-store.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
+import type { ConfirmationRequest } from '../../src/confirmation/confirmation-request.ts';
 import { connectPostgres } from '../../src/db/connect-postgres.ts';
 import type { Database } from '../../src/db/database.ts';
 import { rowsOf } from '../../src/db/rows-of.ts';
@@ -71,6 +72,24 @@ describe('a run whose process is gone', () => {
     await process?.engine.stop();
     await process?.database.close();
   };
+  /** Approved, claimed, and on record how it ended, while nobody works on its run: the lease is another's. */
+  async function concludeWhileHeld(
+    { id, runId, args }: ConfirmationRequest,
+    outcome: { readonly status: 'succeeded' | 'failed'; readonly detail: string | null },
+    reason?: string,
+  ): Promise<void> {
+    if (runId === null) throw new Error('no run asked');
+    const between = await startProcess();
+    const actor = { type: 'run', run: runId, agent: BUYER } as const;
+    await database.connection.execute(
+      sql`update runs set lease_owner = 'held', fencing_token = fencing_token + 1 where id = ${runId}`,
+    );
+    await store().heartbeat({ owner: 'held', leaseMs: 60_000 });
+    await between.decide(id, 'approve', reason);
+    await between.confirmations.claim({ id, actor, args });
+    await between.confirmations.recordOutcome({ id, actor, ...outcome });
+    await stopInOrder(between);
+  }
   const store = () => createRunStore({ database, clock: systemClock });
 
   it('goes on waiting for the same person, and runs the call once', async () => {
@@ -337,22 +356,7 @@ describe('a run whose process is gone', () => {
     const [request] = await first.asked(id);
     await stopInOrder(first);
     if (!request) throw new Error('nobody was asked');
-    const between = await startProcess();
-    const actor = { type: 'run', run: id, agent: BUYER } as const;
-    // Nobody works on the run while this happens: its lease is another's.
-    await database.connection.execute(
-      sql`update runs set lease_owner = 'held', fencing_token = fencing_token + 1 where id = ${id}`,
-    );
-    await store().heartbeat({ owner: 'held', leaseMs: 60_000 });
-    await between.decide(request.id, 'approve');
-    await between.confirmations.claim({ id: request.id, actor, args: request.args });
-    await between.confirmations.recordOutcome({
-      id: request.id,
-      actor,
-      status: 'failed',
-      detail: 'not sent',
-    });
-    await stopInOrder(between);
+    await concludeWhileHeld(request, { status: 'failed', detail: 'not sent' });
     await endLeases();
     const second = await startProcess();
     expect(await second.finished(id)).toMatchObject({
@@ -384,16 +388,7 @@ describe('a run whose process is gone', () => {
     const [request] = await first.asked(id);
     await stopInOrder(first);
     if (!request) throw new Error('nobody was asked');
-    const between = await startProcess();
-    const actor = { type: 'run', run: id, agent: BUYER } as const;
-    await database.connection.execute(
-      sql`update runs set lease_owner = 'held', fencing_token = fencing_token + 1 where id = ${id}`,
-    );
-    await store().heartbeat({ owner: 'held', leaseMs: 60_000 });
-    await between.decide(request.id, 'approve', 'Contract 7');
-    await between.confirmations.claim({ id: request.id, actor, args: request.args });
-    await between.confirmations.recordOutcome({ id: request.id, actor, status: 'succeeded', detail: null });
-    await stopInOrder(between);
+    await concludeWhileHeld(request, { status: 'succeeded', detail: null }, 'Contract 7');
     await database.connection.execute(
       sql`update invocations set phase = 'executed', status = 'succeeded', result = '{"payment":"10.00"}' where run_id = ${id}`,
     );

@@ -4,15 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type SlackStandin, startSlackStandin } from '../../src/standin/slack/start-slack-standin.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/until.ts';
-
-const WORKSPACE = {
-  botToken: 'xoxb-standin',
-  signingSecret: 'a-signing-secret',
-  appId: 'A0COUNTER',
-  team: 'T0ACME',
-  channel: 'C0FINANCE',
-  users: [{ id: 'U0LIWEI', name: '李伟' }],
-};
+import { WORKSPACE } from './slack-workspace.ts';
 
 const card = (actionId: string) => [
   {

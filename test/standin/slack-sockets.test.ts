@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { type SlackStandin, startSlackStandin } from '../../src/standin/slack/start-slack-standin.ts';
 import { until } from '../support/until.ts';
+import { WORKSPACE } from './slack-workspace.ts';
 
 // The stand-in's sockets are only worth as much as clients that nobody here wrote take them for Slack's: the official
 // client of Socket Mode, and Bolt.
@@ -18,15 +19,7 @@ const quiet: Logger = {
   getLevel: () => LogLevel.ERROR,
   setName: () => {},
 };
-const WORKSPACE = {
-  botToken: 'xoxb-standin',
-  signingSecret: 'a-signing-secret',
-  appToken: 'xapp-standin',
-  appId: 'A0COUNTER',
-  team: 'T0ACME',
-  channel: 'C0FINANCE',
-  users: [{ id: 'U0LIWEI', name: '李伟' }],
-};
+const CONNECTING = { ...WORKSPACE, appToken: 'xapp-standin' };
 const BLOCKS = [
   {
     type: 'actions',
@@ -53,7 +46,7 @@ const MODAL = {
 
 let slack: SlackStandin;
 beforeEach(async () => {
-  slack = await startSlackStandin({ ...WORKSPACE, callbackUrl: 'http://127.0.0.1:9/' });
+  slack = await startSlackStandin({ ...CONNECTING, callbackUrl: 'http://127.0.0.1:9/' });
 });
 afterEach(() => slack.stop());
 
@@ -65,14 +58,14 @@ const sockets = () => {
 async function postCard(): Promise<string> {
   const response = await fetch(`${slack.url}chat.postMessage`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${WORKSPACE.botToken}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ channel: WORKSPACE.channel, text: 'card', blocks: BLOCKS }),
+    headers: { authorization: `Bearer ${CONNECTING.botToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ channel: CONNECTING.channel, text: 'card', blocks: BLOCKS }),
   });
   return ((await response.json()) as { ts: string }).ts;
 }
 
 describe('the official client of Socket Mode', () => {
-  const client = (appToken = WORKSPACE.appToken) =>
+  const client = (appToken = CONNECTING.appToken) =>
     new SocketModeClient({
       appToken,
       logger: quiet,
@@ -103,15 +96,15 @@ describe('the official client of Socket Mode', () => {
 
   it('is refused with another token', async () => {
     await expect(client('xapp-wrong').start()).rejects.toThrow('invalid_auth');
-    await expect(client(WORKSPACE.botToken).start()).rejects.toThrow('invalid_auth');
+    await expect(client(CONNECTING.botToken).start()).rejects.toThrow('invalid_auth');
   });
 });
 
 describe('Bolt over sockets', () => {
   it('takes a tap, opens a form and answers it over the socket', async () => {
     const app = new App({
-      token: WORKSPACE.botToken,
-      appToken: WORKSPACE.appToken,
+      token: CONNECTING.botToken,
+      appToken: CONNECTING.appToken,
       socketMode: true,
       botId: 'B0BOT',
       botUserId: 'U0BOT',
@@ -145,7 +138,7 @@ describe('the sockets of the stand-in', () => {
   const address = async () => {
     const response = await fetch(`${slack.url}apps.connections.open`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${WORKSPACE.appToken}` },
+      headers: { authorization: `Bearer ${CONNECTING.appToken}` },
     });
     return ((await response.json()) as { url: string }).url;
   };

@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../../src/clock.ts';
 import { type SlackStandin, startSlackStandin } from '../../src/standin/slack/start-slack-standin.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/until.ts';
+import { WORKSPACE } from './slack-workspace.ts';
 
 /** The SDKs log what these tests provoke. */
 const quiet: Logger = {
@@ -16,15 +17,6 @@ const quiet: Logger = {
   setLevel: () => {},
   getLevel: () => LogLevel.ERROR,
   setName: () => {},
-};
-
-const WORKSPACE = {
-  botToken: 'xoxb-standin',
-  signingSecret: 'a-signing-secret',
-  appId: 'A0COUNTER',
-  team: 'T0ACME',
-  channel: 'C0FINANCE',
-  users: [{ id: 'U0LIWEI', name: '李伟' }],
 };
 
 const button = (actionId: string) => ({
