@@ -18,9 +18,17 @@ export class SilentRecord implements RunRecord {
   }
 
   async load() {
-    return { facts: this.#facts, messages: [], invocations: [], cancelRequested: false, holding: false };
+    return {
+      facts: this.#facts,
+      messages: [],
+      invocations: [],
+      cancelRequested: false,
+      spokenTurn: null,
+      holding: false,
+    };
   }
   async appendMessages() {}
+  async tell() {}
   async takenUpUnder() {}
   async planned() {}
   async workedMs() {

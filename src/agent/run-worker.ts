@@ -84,7 +84,8 @@ export async function workThrough(
       progress,
       record,
       scope,
-      keep: (messages) => insist(ports.clock, () => record.appendMessages(messages)),
+      clock: ports.clock,
+      keep: (messages, spoken = null) => insist(ports.clock, () => record.appendMessages(messages, spoken)),
       call: async (proposed, stored, signal) => {
         try {
           const within = { ...scope, signal };

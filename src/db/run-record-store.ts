@@ -13,6 +13,7 @@ import {
 } from '../agent/run-record.ts';
 import type { RunLease } from '../agent/run-store.ts';
 import type { RunWait } from '../agent/run-waits.ts';
+import type { SpokenPiece } from '../agent/spoken-answer.ts';
 import type { HookChain } from '../hook/hook-chain.ts';
 import type { AgentId, ConfirmationId, InvocationId, RunId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
@@ -24,8 +25,8 @@ import { preparedPerConnection } from './prepared-per-connection.ts';
 import { rowsOf } from './rows-of.ts';
 import { areWaitedFor } from './run-parking.ts';
 import { runFactsFromRow, storedInvocationFromRow } from './run-rows.ts';
-import { type RunWrite, type WrittenToRun, writeToRun } from './run-write.ts';
-import { invocations, runMessages, runs } from './schema/runs.ts';
+import { type NewRunEvent, type RunWrite, type WrittenToRun, writeToRun } from './run-write.ts';
+import { invocations, runEvents, runMessages, runs } from './schema/runs.ts';
 import { storableJson, storableText } from './storable-json.ts';
 
 /** The fenced writes of one worker, each in one transaction under its token. There is one of these a lease. */
@@ -58,18 +59,16 @@ export class RunRecordStore implements RunRecord {
       messages: found.messages,
       invocations: calls.map(storedInvocationFromRow),
       cancelRequested: found.row.cancelRequestedAt !== null,
+      spokenTurn: found.spokenTurn,
       holding: found.row.holding,
     };
   }
 
-  async appendMessages(messages: readonly ChatMessage[]): Promise<void> {
+  async appendMessages(messages: readonly ChatMessage[], spoken: SpokenPiece | null): Promise<void> {
     const before = this.#messageCount;
     const rows = messages.map((message, index) => ({ place: index + 1, message: storableJson(message) }));
-    const said = messages.flatMap((message) =>
-      message.role === 'assistant' && message.content !== null ? [message.content] : [],
-    );
     await this.#write({
-      events: said.map((text) => ({ kind: 'model.delta', data: { text } })),
+      events: spoken === null ? [] : [deltaEvent(spoken)],
       insert: sql`
         insert into ${runMessages} (run_id, seq, message)
         select ${this.run}::uuid, last.seq + added.place, added.message
@@ -82,6 +81,10 @@ export class RunRecordStore implements RunRecord {
       }),
     });
     if (before !== null) this.#messageCount = before + messages.length;
+  }
+
+  async tell(piece: SpokenPiece): Promise<void> {
+    await this.#write({ events: [deltaEvent(piece)] });
   }
 
   async planned(plan: readonly PlanNode[]): Promise<void> {
@@ -362,6 +365,10 @@ const runWithMessages = preparedPerConnection((connection) =>
       messages: sql<readonly ChatMessage[]>`coalesce(
         (select jsonb_agg(${runMessages.message} order by ${runMessages.seq})
          from ${runMessages} where ${runMessages.runId} = ${runs.id}), '[]')`,
+      // Of those that earlier versions wrote, none says its turn, and none was written without its answer.
+      spokenTurn: sql<number | null>`(select (${runEvents.data} ->> 'turn')::integer from ${runEvents}
+        where ${runEvents.runId} = ${runs.id} and ${runEvents.kind} = 'model.delta'
+        order by ${runEvents.seq} desc limit 1)`,
     })
     .from(runs)
     .where(and(eq(runs.id, sql.placeholder('run')), eq(runs.fencingToken, sql.placeholder('token'))))
@@ -375,6 +382,11 @@ const callsOfRun = preparedPerConnection((connection) =>
     .where(eq(invocations.runId, sql.placeholder('run')))
     .prepare('calls_of_run'),
 );
+
+const deltaEvent = ({ turn, text, first }: SpokenPiece): NewRunEvent => ({
+  kind: 'model.delta',
+  data: { turn, text, first },
+});
 
 const resultText = (result: JsonValue): string | null =>
   result === null ? null : JSON.stringify(storableJson(result));
