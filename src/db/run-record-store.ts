@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import type { ChatMessage } from '../agent/chat-message.ts';
 import type { PlanNode } from '../agent/plan.ts';
 import { hooksChangedEvent, runFinishedEvent } from '../agent/run-audit.ts';
@@ -21,12 +21,11 @@ import type { CoalescedNotices } from './coalesced-notices.ts';
 import type { Connection, Database } from './database.ts';
 import { jsonb } from './jsonb.ts';
 import { newInvocation, nodeOf } from './new-invocation.ts';
-import { preparedPerConnection } from './prepared-per-connection.ts';
 import { rowsOf } from './rows-of.ts';
 import { areWaitedFor } from './run-parking.ts';
-import { runFactsFromRow, storedInvocationFromRow } from './run-rows.ts';
+import { readProgress } from './run-progress.ts';
 import { type NewRunEvent, type RunWrite, type WrittenToRun, writeToRun } from './run-write.ts';
-import { invocations, runEvents, runMessages, runs } from './schema/runs.ts';
+import { invocations, runMessages, runs } from './schema/runs.ts';
 import { storableJson, storableText } from './storable-json.ts';
 
 /** The fenced writes of one worker, each in one transaction under its token. There is one of these a lease. */
@@ -49,19 +48,10 @@ export class RunRecordStore implements RunRecord {
   }
 
   async load(): Promise<RunProgress> {
-    const { prepared } = this.#database;
-    const [found] = await runWithMessages(prepared).execute({ run: this.run, token: this.#fencingToken });
-    if (!found) throw new LeaseLost(this.run);
-    this.#messageCount = found.messages.length;
-    const calls = await callsOfRun(prepared).execute({ run: this.run });
-    return {
-      facts: runFactsFromRow(found.row),
-      messages: found.messages,
-      invocations: calls.map(storedInvocationFromRow),
-      cancelRequested: found.row.cancelRequestedAt !== null,
-      spokenTurn: found.spokenTurn,
-      holding: found.row.holding,
-    };
+    const progress = await readProgress(this.#database.prepared, this.run, this.#fencingToken);
+    if (progress === null) throw new LeaseLost(this.run);
+    this.#messageCount = progress.messages.length;
+    return progress;
   }
 
   async appendMessages(messages: readonly ChatMessage[], spoken: SpokenPiece | null): Promise<void> {
@@ -357,31 +347,6 @@ export class RunRecordStore implements RunRecord {
     return written;
   }
 }
-
-const runWithMessages = preparedPerConnection((connection) =>
-  connection
-    .select({
-      row: getTableColumns(runs),
-      messages: sql<readonly ChatMessage[]>`coalesce(
-        (select jsonb_agg(${runMessages.message} order by ${runMessages.seq})
-         from ${runMessages} where ${runMessages.runId} = ${runs.id}), '[]')`,
-      // Of those that earlier versions wrote, none says its turn, and none was written without its answer.
-      spokenTurn: sql<number | null>`(select (${runEvents.data} ->> 'turn')::integer from ${runEvents}
-        where ${runEvents.runId} = ${runs.id} and ${runEvents.kind} = 'model.delta'
-        order by ${runEvents.seq} desc limit 1)`,
-    })
-    .from(runs)
-    .where(and(eq(runs.id, sql.placeholder('run')), eq(runs.fencingToken, sql.placeholder('token'))))
-    .prepare('run_with_messages'),
-);
-
-const callsOfRun = preparedPerConnection((connection) =>
-  connection
-    .select()
-    .from(invocations)
-    .where(eq(invocations.runId, sql.placeholder('run')))
-    .prepare('calls_of_run'),
-);
 
 const deltaEvent = ({ turn, text, first }: SpokenPiece): NewRunEvent => ({
   kind: 'model.delta',
