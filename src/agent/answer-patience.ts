@@ -16,7 +16,8 @@ export class AnswerPatience {
   readonly #cancelWhole: () => void;
   readonly #followCaller: () => void;
   #cancelSilence = () => {};
-  #silenceMs = LONGEST_SILENCE_MS;
+  #isWhole = false;
+  #isEnded = false;
 
   /** Runs from now on. */
   constructor(clock: Clock, caller: AbortSignal) {
@@ -40,24 +41,27 @@ export class AnswerPatience {
 
   /** Something came: the silence begins anew. */
   heard(): void {
-    this.#cancelSilence();
-    if (!this.signal.aborted) {
-      this.#cancelSilence = this.#clock.setTimer(this.#silenceMs, () => this.#runOut());
-    }
+    if (!this.#isWhole) this.#waitFor(LONGEST_SILENCE_MS);
   }
 
-  /** The answer is whole; what follows it is not waited for as long. */
-  shorten(): void {
-    if (this.#silenceMs === LONGEST_REMAINDER_MS) return;
-    this.#silenceMs = LONGEST_REMAINDER_MS;
-    this.heard();
+  /** The answer is whole, and a chunk came: what follows is not waited for as long, and comments prolong it no more. */
+  heardTheEnd(): void {
+    this.#isWhole = true;
+    this.#waitFor(LONGEST_REMAINDER_MS);
   }
 
-  /** The attempt is over; nothing of it is left, no timer and no listener. */
+  /** The attempt is over; nothing of it is left, no timer and no listener, whatever may still come. */
   end(): void {
+    this.#isEnded = true;
     this.#cancelSilence();
     this.#cancelWhole();
     this.#caller.removeEventListener('abort', this.#followCaller);
+  }
+
+  #waitFor(silenceMs: number): void {
+    this.#cancelSilence();
+    if (this.#isEnded || this.signal.aborted) return;
+    this.#cancelSilence = this.#clock.setTimer(silenceMs, () => this.#runOut());
   }
 
   #runOut(): void {

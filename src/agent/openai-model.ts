@@ -75,7 +75,7 @@ async function readStream(
       const before = completion.text.length;
       completion.add(chunk);
       if (completion.text.length !== before) onText(completion.text);
-      if (completion.isFinished) patience.shorten();
+      if (completion.isFinished) patience.heardTheEnd();
     }
   } catch (error) {
     // Behind its end, the words are whole whatever becomes of the connection.

@@ -294,6 +294,7 @@ describe('an answer that comes in pieces', () => {
     await until(() => timers.has(LONGEST_REMAINDER_MS));
     timers.get(LONGEST_REMAINDER_MS)?.();
     expect(await answer).toMatchObject({ text: 'Paid.' });
+    expect(timers.size).toBe(0);
     expect(server.requests.length).toBe(2);
   });
 
