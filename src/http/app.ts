@@ -54,7 +54,7 @@ export function createApp(options: AppOptions): HttpApp {
 function registerRoutes(app: HttpApp, options: AppOptions): void {
   const { config, confirmations, runs, metrics } = options;
   const authenticator = createAuthenticator(config);
-  const visibility = createVisibility({ runs, agents: config.agents });
+  const visibility = createVisibility({ confirmations, runs, agents: config.agents });
   const openRequests = createOpenRequests(app);
 
   app.register(
