@@ -14,6 +14,7 @@ import { installRequestLog } from './request-log.ts';
 import { askRoute } from './routes/ask.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { callbackRoute } from './routes/callbacks.ts';
+import { cardsRoute } from './routes/cards.ts';
 import { decideRoutes } from './routes/decide.ts';
 import { executionRoutes } from './routes/execution.ts';
 import { explainRoute } from './routes/explain.ts';
@@ -74,6 +75,7 @@ function registerRoutes(app: HttpApp, options: AppOptions): void {
       askRoute(v1, ports);
       readConfirmationRoutes(v1, ports);
       explainRoute(v1, ports);
+      cardsRoute(v1, ports);
       executionRoutes(v1, ports);
       decideRoutes(v1, ports);
       settlementRoute(v1, ports);

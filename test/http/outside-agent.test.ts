@@ -246,7 +246,10 @@ describe.each(DATABASES)('an outside agent, on $name', ({ open }) => {
     await core.service.decide({ ...vote, person: person('voter-0') });
     const request = await core.service.get(confirmation.id);
     if (request === null) throw new Error('the request has gone');
-    const shown = confirmationJson({ request, deliveries: [], frozen: false, audience: 'people' });
+    const shown = confirmationJson({
+      ...{ request, deliveries: [], frozen: false },
+      ...{ audience: 'people', seesFollowed: true },
+    });
     expect(shown.approvers?.at(-1)).toEqual({
       ...{ id: 'voter-0', name: 'voter-0' },
       for: { id: 'li.wei', name: 'li.wei' },
@@ -278,7 +281,10 @@ describe.each(DATABASES)('an outside agent, on $name', ({ open }) => {
       at: new Date(),
     };
     const shownTo = (audience: 'agent' | 'people') =>
-      confirmationJson({ request, deliveries: [direct], frozen: false, audience }).deliveries[0];
+      confirmationJson({
+        ...{ request, deliveries: [direct], frozen: false },
+        ...{ audience, seesFollowed: true },
+      }).deliveries[0];
     expect(shownTo('people')).toMatchObject({ person: { id: 'li.wei' }, error: direct.error });
     expect(shownTo('agent')).toEqual({
       ...{ channel: 'pay-slack', state: 'failed', messageIds: [], error: null },
