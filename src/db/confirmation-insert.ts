@@ -44,7 +44,7 @@ export async function insertConfirmation(
       parentRunId: request.parentRunId,
       invocationId: request.invocationId,
       supersedes: request.supersedes,
-      follows: followedBy(connection, request),
+      follows: followedBy(request),
       apiKeyId: request.apiKeyId,
       idempotencyKey: request.idempotencyKey,
       bodyDigest: request.bodyDigest,
