@@ -1,6 +1,5 @@
 import { assertNever } from '../assert-never.ts';
 import type { CardFact } from '../channel/card.ts';
-import { cutText } from '../channel/cut-text.ts';
 import { visibleText } from '../channel/visible-text.ts';
 import type { Locale } from '../locale.ts';
 import { approvalsOf, approvingVotesOf } from './approvals.ts';
@@ -12,9 +11,10 @@ import type {
   Execution,
   PersonRef,
 } from './confirmation-request.ts';
+import { type FollowedWords, followsFact } from './followed-fact.ts';
 import type { Freeze } from './freeze.ts';
+import { quoted } from './quoted.ts';
 import { deputiesOf, escalatedSeatsOf } from './seats.ts';
-import { maskSecrets } from './secret-shapes.ts';
 import { predecessorFact, successorFact, unknownFacts } from './unknown-facts.ts';
 import type { Vote } from './vote.ts';
 import { zonedTime } from './zoned-time.ts';
@@ -25,51 +25,22 @@ export interface FactStyle {
   readonly timeZone: string;
 }
 
-/** In UTF-16 units: reasons are bounded where they come in, details of an execution here. */
-const LONGEST_DETAIL = 500;
-/** Of another request's reason, which that request shows in full. */
-const LONGEST_FOLLOWED_REASON = 160;
-
 const fact = (label: string, value: string): CardFact => ({ label, value });
 
 /** For whom and by whom it is asked, how far it is, until when: the same in every state. */
 export function cardFacts(
   request: ConfirmationRequest,
   { texts, locale, timeZone }: FactStyle,
-  followed: FollowedWords = followedWordsOf(request),
+  followedWords: FollowedWords,
 ): readonly CardFact[] {
   return [
-    ...followsFact(request, { texts, timeZone, followed }),
+    ...followsFact(request, { texts, timeZone, words: followedWords }),
     fact(texts.facts.requester, `${nameOf(request.requester)} (${visibleText(request.requester.id).text})`),
     fact(texts.facts.agent, visibleText(request.agent).text),
     fact(texts.facts.votes, votesOf(request, texts)),
     ...seatFacts(request, { texts, locale, timeZone }),
     fact(texts.facts.deadline, zonedTime(request.decideBy, timeZone)),
   ];
-}
-
-/** How much of what was written then is told: all of it, its beginning, or only that it was rejected, by whom and when. */
-export type FollowedWords = 'all' | 'beginning' | 'none';
-
-/** People of another policy need not be allowed to read what was written to those who saw the rejected one. */
-export const followedWordsOf = ({ follows }: Pick<ConfirmationRequest, 'follows'>): FollowedWords =>
-  follows?.samePolicy ? 'beginning' : 'none';
-
-/** That a person rejected such a call before, and why: what who decides now should not have to find out for themselves. */
-function followsFact(
-  { follows }: ConfirmationRequest,
-  { texts, timeZone, followed }: Omit<FactStyle, 'locale'> & { readonly followed: FollowedWords },
-): readonly CardFact[] {
-  if (follows === null) return [];
-  const { by, at, sameArguments, reason } = follows;
-  const longest = followed === 'all' ? Number.POSITIVE_INFINITY : LONGEST_FOLLOWED_REASON;
-  const parts = [
-    nameOf(by),
-    zonedTime(at, timeZone),
-    ...(sameArguments ? [texts.sameArguments] : []),
-    ...(reason === null || followed === 'none' ? [] : [quoted(reason, texts, longest)]),
-  ];
-  return [fact(texts.facts.follows, parts.join(' · '))];
 }
 
 /** Under which rule, and by what the request is found again. The session's name is the agent's, who may repeat secrets. */
@@ -241,11 +212,4 @@ function seatFacts(request: ConfirmationRequest, { texts, timeZone }: FactStyle)
     });
   }
   return facts;
-}
-
-/** Other people's words, marked as such; what is cut is said. */
-function quoted(text: string, texts: CardTexts, longest = LONGEST_DETAIL): string {
-  const visible = visibleText(maskSecrets(text)).text;
-  const cut = cutText(visible, longest);
-  return cut.missing === 0 ? `“${visible}”` : `“${cut.text}”${texts.cut(cut.missing)}`;
 }

@@ -3,13 +3,7 @@ import { type VisibleText, visibleText } from '../channel/visible-text.ts';
 import { argumentLabel } from '../confirmation/argument-label.ts';
 import { type ArgumentMask, maskArguments } from '../confirmation/argument-mask.ts';
 import { argumentText } from '../confirmation/argument-text.ts';
-import {
-  cardFacts,
-  cardOutcome,
-  cardReferences,
-  type FollowedWords,
-  freezeWarning,
-} from '../confirmation/card-facts.ts';
+import { cardFacts, cardOutcome, cardReferences, freezeWarning } from '../confirmation/card-facts.ts';
 import { cardOf, cardStateOf } from '../confirmation/card-of.ts';
 import { CARD_TEXTS, type CardTexts } from '../confirmation/card-texts.ts';
 import type {
@@ -18,6 +12,7 @@ import type {
   PersonRef,
 } from '../confirmation/confirmation-request.ts';
 import type { DeliveryRecord } from '../confirmation/delivery-record.ts';
+import type { FollowedWords } from '../confirmation/followed-fact.ts';
 import type { Freeze } from '../confirmation/freeze.ts';
 import { leavesOf } from '../confirmation/json-pointer.ts';
 import { seatsOf } from '../confirmation/seats.ts';
