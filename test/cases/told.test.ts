@@ -57,21 +57,6 @@ describe('what comes back for a call that did not run', () => {
     expect(rig.payments.calls).toEqual([]);
   });
 
-  it('140: what asks again after “change the amount” names the request that was rejected, and who is asked reads it', async () => {
-    const { id } = await rig.engine.start({ agent: BUYER, input: script([pay('10.00')], [pay('9.00')]) });
-    const first = await onlyRequest(rig.engine, id);
-    expect(first.follows).toBeNull();
-    await rig.engine.decide(first.id, 'reject', 'change the amount');
-    const second = await askedAbout(rig.engine, id, '9.00');
-    expect(second).toMatchObject({
-      follows: { id: first.id, reason: 'change the amount', sameArguments: false, samePolicy: true },
-      args: { amount: '9.00' },
-    });
-    await rig.engine.decide(second.id, 'approve');
-    await rig.engine.finished(id);
-    expect(rig.payments.calls).toHaveLength(1);
-  });
-
   it.each(EXECUTORS)(
     '124: each end has a code of its own, and each says that nothing was executed ($executor)',
     async (through) => {
