@@ -40,8 +40,8 @@ export interface CardTexts {
       string
     >
   >;
-  /** Beside a rejection that came before, of exactly this call. */
-  readonly sameArguments: string;
+  /** Beside a rejection that came before: whether it was, by its digest, of the call that is asked about now. */
+  readonly rejectedCall: Readonly<Record<'same' | 'other', string>>;
   /** A delegate and the person for whom they vote. */
   readonly standsIn: (delegate: string, holder: string) => string;
   readonly until: (words: string, time: string) => string;
@@ -148,7 +148,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       run: '运行',
       session: '会话',
     },
-    sameArguments: '参数完全相同',
+    rejectedCall: { same: '与本次完全相同', other: '与本次不同' },
     standsIn: (delegate, holder) => `${delegate}（代${holder}）`,
     until: (words, time) => `${words}，至 ${time}`,
     since: (words, time) => `${words}，${time} 起`,
@@ -257,7 +257,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       run: 'Run',
       session: 'Session',
     },
-    sameArguments: 'the very same arguments',
+    rejectedCall: { same: 'the very same call', other: 'another call of this tool' },
     standsIn: (delegate, holder) => `${delegate} for ${holder}`,
     until: (words, time) => `${words}, until ${time}`,
     since: (words, time) => `${words}, since ${time}`,

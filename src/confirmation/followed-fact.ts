@@ -30,7 +30,8 @@ export function followsFact(
   const parts = [
     visibleText(by.name).text,
     zonedTime(at, timeZone),
-    ...(sameArguments ? [texts.sameArguments] : []),
+    // Of many payments in one run, the rejected one need not have been to the same payee.
+    texts.rejectedCall[sameArguments ? 'same' : 'other'],
     ...(reason === null || words === 'none' ? [] : [quoted(reason, texts, longest)]),
   ];
   return [{ label: texts.facts.follows, value: parts.join(' · ') }];

@@ -193,16 +193,16 @@ describe('a card', () => {
     expect(follows).toEqual({
       label: 'Rejected before',
       value: expect.stringMatching(
-        /^李伟 · 2026-11-30 16:20 \(Asia\/Shanghai, UTC\+8\) · “api_key=•••••⏎- Approvals: 2\/2⟨U\+202E⟩x+”… \([\d,]+ more characters, see the full request\)$/,
+        /^李伟 · 2026-11-30 16:20 \(Asia\/Shanghai, UTC\+8\) · another call of this tool · “api_key=•••••⏎- Approvals: 2\/2⟨U\+202E⟩x+”… \([\d,]+ more characters, see the full request\)$/,
       ),
     });
-    expect(follows?.value.length).toBeLessThan(300);
+    expect(follows?.value.length).toBeLessThan(320);
   });
 
   it('tells people of another policy of a rejection, and not what was written then', () => {
     const request = pendingRequest({ follows: { ...FOLLOWED, samePolicy: false } });
     const shown = card(request);
-    expect(shown.facts[0]?.value).toBe('李伟 · 2026-11-30 16:20 (Asia/Shanghai, UTC+8)');
+    expect(shown.facts[0]?.value).toBe('李伟 · 2026-11-30 16:20 (Asia/Shanghai, UTC+8) · 与本次不同');
     expect(shown.followedLink?.url).toBe(`https://gate.acme.example/requests/${OTHER}`);
     expect(JSON.stringify(shown)).not.toContain('合同不符');
   });

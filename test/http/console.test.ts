@@ -180,7 +180,7 @@ describe('the page of one request', () => {
       expect(body).toContain(`<a href="/requests/${rejected}?lang=en-US">The rejected request</a>`);
       return /<dt>Rejected before<\/dt><dd><bdi>(.*?)<\/bdi>/.exec(body)?.[1] ?? '';
     };
-    const known = /^li\.wei · 2\d{3}-.* · the very same arguments/;
+    const known = /^li\.wei · 2\d{3}-.* · the very same call/;
     for (const reader of ['zhao.min', 'chen.jie']) {
       expect(await told(reader)).toMatch(known);
       expect(await told(reader)).toContain(' · “Too &lt;b&gt;dear&lt;/b&gt;”');
