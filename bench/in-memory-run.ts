@@ -52,7 +52,9 @@ export class SilentRecord implements RunRecord {
   }
   async waiting() {}
   async decided() {}
-  async executing() {}
+  async executing() {
+    return { wanted: true };
+  }
   async delegateWaiting() {}
   async executed() {}
   async settled() {}

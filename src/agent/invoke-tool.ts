@@ -167,9 +167,10 @@ export async function run(
   ports: InvokePorts,
 ): Promise<SettledCall> {
   const notedAtMs = ports.clock.monotonic();
+  let noted: { readonly wanted: boolean };
   try {
     // A momentary fault of the database must not use up what people approved: the time to send allows for a few.
-    await insist(ports.clock, () =>
+    noted = await insist(ports.clock, () =>
       scope.log.executing({ id: call.id, args: call.args, sideEffects: call.sideEffects }),
     );
   } catch (error) {
@@ -178,8 +179,9 @@ export async function run(
   }
   // Right before sending, on a clock that never steps back: a worker that stood still must not send any more.
   const inTime = ports.clock.monotonic() <= (sendBeforeMs ?? notedAtMs + SEND_WITHIN_MS);
+  if (!noted.wanted) scope.stopRun();
   // A process that stops still sends what it has noted and claimed: it is drained, not cut off.
-  const cancelled = scope.signal.aborted && !isSuspended(scope.signal);
+  const cancelled = !noted.wanted || (scope.signal.aborted && !isSuspended(scope.signal));
   if (!inTime || cancelled) {
     await returnGrant(call, scope, ports);
     const code = inTime ? 'cancelled' : 'lapsed';

@@ -175,6 +175,8 @@ function readyOf(
       hooks: setup.hooks,
       log: ports.store.log({ run: facts, runStatus, invocation }),
       signal,
+      // Whoever works on the run sees to that.
+      stopRun: () => {},
     },
   };
 }

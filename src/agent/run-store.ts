@@ -53,7 +53,10 @@ export interface RunStore {
   eventCounts(ids: readonly RunId[]): Promise<ReadonlyMap<RunId, number>>;
   childOf(invocation: InvocationId): Promise<RunId | null>;
   eventsAfter(id: RunId, afterSeq: number, limit: number): Promise<readonly RunEvent[]>;
-  /** Asks whoever works on it to stop it, and wakes it where it is parked; false where it is finished or unknown. */
+  /**
+   * Asks whoever works on it to stop it, and wakes it where it is parked; and so for all the open runs that it has
+   * started, however deep: from then on none of them notes a call as executing. False where it is finished or unknown.
+   */
   requestCancel(id: RunId): Promise<boolean>;
   /** Of the runs under `owner`'s lease, those that somebody wants stopped. */
   cancelRequestedOf(owner: string): Promise<readonly RunId[]>;
@@ -106,6 +109,8 @@ export interface SessionStore {
 /** What another process changed. May be lost; the rows are the truth and a poll is the safety net. */
 export interface RunSignals {
   onRun(listener: (id: RunId) => void): () => void;
+  /** Somebody wants this run stopped. */
+  onCancel(listener: (id: RunId) => void): () => void;
   onConfirmation(listener: (id: ConfirmationId) => void): () => void;
   onReconnect(listener: () => void): () => void;
 }

@@ -73,7 +73,8 @@ export async function workThrough(
     onParked: () => stop.abort(new RunStop('parked')),
     place,
   });
-  const scope = scopeOf(progress.facts, setup, { record, waits, signal: stop.signal }, ports);
+  const stopRun = () => stop.abort(new RunStop('cancelled'));
+  const scope = scopeOf(progress.facts, setup, { record, waits, signal: stop.signal, stopRun }, ports);
   const executor = executorFor(progress.facts, setup, scope, ports);
   if (executor === null) {
     await giveUpRun(record, ports);
@@ -128,7 +129,12 @@ async function parked(
 function scopeOf(
   facts: RunFacts,
   setup: AgentSetup,
-  { record, waits, signal }: Pick<CallScope, 'waits' | 'signal'> & { readonly record: RunRecord },
+  {
+    record,
+    waits,
+    signal,
+    stopRun,
+  }: Pick<CallScope, 'waits' | 'signal' | 'stopRun'> & { readonly record: RunRecord },
   ports: RunWorkerPorts,
 ): CallScope {
   const delegates = delegatesOf(facts, setup);
@@ -161,6 +167,7 @@ function scopeOf(
     log: record,
     waits,
     signal,
+    stopRun,
   };
 }
 

@@ -179,15 +179,18 @@ export class RunRecordStore implements RunRecord {
     });
   }
 
-  async executing({ id, args, sideEffects }: Parameters<InvocationLog['executing']>[0]): Promise<void> {
-    await this.#write({
+  async executing({ id, args, sideEffects }: Parameters<InvocationLog['executing']>[0]) {
+    const { unwanted } = await this.#write({
       events: [],
       change: {
         id,
         status: 'running',
-        set: sql`phase = 'executing', args = ${jsonb(args)}, side_effects = ${jsonb(sideEffects)}, executing_at = clock_timestamp()`,
+        set: sql`phase = case when held.unwanted then phase else 'executing' end,
+          executing_at = case when held.unwanted then executing_at else clock_timestamp() end,
+          args = ${jsonb(args)}, side_effects = ${jsonb(sideEffects)}`,
       },
     });
+    return { wanted: !unwanted };
   }
 
   async delegateWaiting({
