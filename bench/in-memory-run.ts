@@ -80,6 +80,7 @@ export function portsWithoutPeople(): InvokePorts {
       recordOutcome: unreachable,
       cancel: unreachable,
     },
+    unread: new Set(),
     audit: { record: async () => {} },
     mask: MASK_BY_SHAPE,
     clock: systemClock,

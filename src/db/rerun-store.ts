@@ -74,7 +74,11 @@ function logOf(database: Database, { run, invocation }: RerunCall): ExecutionLog
     async executing() {
       // Locked, so that a cancellation on its way is waited for.
       const [row] = await database.connection
-        .select({ status: runs.status, cancelRequestedAt: runs.cancelRequestedAt, finishedAt: runs.finishedAt })
+        .select({
+          status: runs.status,
+          cancelRequestedAt: runs.cancelRequestedAt,
+          finishedAt: runs.finishedAt,
+        })
         .from(runs)
         .where(eq(runs.id, run.id))
         .for('share');
