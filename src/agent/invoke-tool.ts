@@ -1,4 +1,5 @@
 import { sleep } from '../clock.ts';
+import { REJECTED_BEFORE } from '../confirmation/gate.ts';
 import { dispatchPreToolUse } from '../hook/dispatch-pre-tool-use.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { awaitApproval } from './await-approval.ts';
@@ -16,7 +17,7 @@ import { endBlocked, endExecuted, endStubbed, executedOutcomeOf } from './end-ca
 import { endSpent } from './end-spent.ts';
 import { insist } from './insist.ts';
 import { actorOfRun, hookFailureRecorder, type InvokePorts } from './invoke-ports.ts';
-import { BLOCK_MESSAGES, type BlockedCall, REJECTED_BEFORE } from './observation.ts';
+import { BLOCK_MESSAGES, type BlockedCall } from './observation.ts';
 import { isSuspended, throwIfSuspended } from './run-stop.ts';
 import { NOT_SENT, SEND_WITHIN_MS } from './send-window.ts';
 import type { Tool, ToolOutcome } from './tool.ts';

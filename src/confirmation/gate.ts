@@ -32,3 +32,7 @@ export type GateAnswer =
       /** Where a request was stored and ended at once (`undeliverable`). */
       readonly confirmationId: ConfirmationId | null;
     };
+
+/** What is told of a call that is refused without asking: the same, to the letter, was rejected in the same run. */
+export const REJECTED_BEFORE =
+  'A person rejected exactly this call earlier in this run, so nobody was asked again. It was not executed. Do not try to reach the same effect in another way.';

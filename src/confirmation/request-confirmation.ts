@@ -9,7 +9,7 @@ import type { DecisiveField, PersonRef } from './confirmation-request.ts';
 import { digestOf, verificationCodeOf } from './digest.ts';
 import { freezeApprover, freezePolicy } from './freeze-rule.ts';
 import { freezeExplanation } from './frozen-explanation.ts';
-import type { ConfirmationGate, GateAnswer, GatedCall } from './gate.ts';
+import { type ConfirmationGate, type GateAnswer, type GatedCall, REJECTED_BEFORE } from './gate.ts';
 import { type GateControls, stoppedBy } from './gate-controls.ts';
 import { pointerOf, valueAt } from './json-pointer.ts';
 import type { ConfirmationLedger, LedgerTransaction, NewConfirmation } from './ledger.ts';
@@ -56,6 +56,11 @@ export const createConfirmationGate = (ports: GatePorts): ConfirmationGate => ({
       return { kind: 'denied', code: 'policy_error', message: policyError(match), confirmationId: null };
     }
     if (context.metadata.evaluation) return { kind: 'stubbed' };
+    // What the hooks make of it may be what somebody said no to, however the model spelt it this time.
+    const { runId, toolName, toolArgs } = context;
+    if (runId !== null && (await ports.ledger.wasRejected({ run: runId, tool: toolName, args: toolArgs }))) {
+      return { kind: 'denied', code: 'rejected', message: REJECTED_BEFORE, confirmationId: null };
+    }
     // Evaluated once more, with the same answer, for what became of each rule: calls that nobody is asked about, which
     // are most, shall not pay for that.
     const trials: PolicyTrial[] = [];
