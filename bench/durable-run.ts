@@ -75,7 +75,6 @@ async function stepMs(facts: RunFacts, record: RunRecord): Promise<number> {
     log: record,
     waits,
     signal,
-    stopRun: () => {},
   };
   const executor = new ReactExecutor({
     model: callingModel(),

@@ -77,7 +77,6 @@ function invocationWith(declared: number): () => Promise<unknown> {
       place: { enter: async () => {}, leave() {} },
     }),
     signal: new AbortController().signal,
-    stopRun: () => {},
   };
   const ports = portsWithoutPeople();
   const id = newInvocationId();

@@ -29,8 +29,6 @@ export interface CallScope {
   readonly waits: RunWaits;
   /** Aborts with a `RunStop`. */
   readonly signal: AbortSignal;
-  /** Aborts it: the rows say that somebody wants the run stopped, and nobody has told this process yet. */
-  readonly stopRun: () => void;
 }
 
 /** The same for a call that people have approved: which tool it is is settled, and nothing but its end is written. */

@@ -180,7 +180,6 @@ export async function run(
   }
   // Right before sending, on a clock that never steps back: a worker that stood still must not send any more.
   const inTime = ports.clock.monotonic() <= (sendBeforeMs ?? notedAtMs + SEND_WITHIN_MS);
-  if (!noted.wanted) scope.stopRun();
   // A process that stops still sends what it has noted and claimed: it is drained, not cut off.
   const cancelled = !noted.wanted || (scope.signal.aborted && !isSuspended(scope.signal));
   if (!inTime || cancelled) {

@@ -175,8 +175,6 @@ function readyOf(
       hooks: setup.hooks,
       log: ports.store.log({ run: facts, runStatus, invocation }),
       signal,
-      // Whoever works on the run sees to that.
-      stopRun: () => {},
     },
   };
 }

@@ -158,7 +158,8 @@ export class RunPool {
     // Each call that waits listens, and a turn may hold many.
     setMaxListeners(0, stop.signal);
     if (this.#stopping) stop.abort(new RunStop('suspended'));
-    const record = this.#store.record(lease);
+    // Whoever cancelled it may be another process, whose word comes later or never.
+    const record = this.#store.record(lease, () => stop.abort(new RunStop('cancelled')));
     const place = this.#places.open({ taken: placeTaken, signal: stop.signal });
     const done = this.#workOn(record, stop, place).finally(() => {
       this.#active.delete(lease.run);

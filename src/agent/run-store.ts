@@ -80,7 +80,8 @@ export interface RunStore {
   endOtherLeases(owner: string): Promise<void>;
   /** Ends the lease of a process that stops in order. */
   endLease(owner: string): Promise<void>;
-  record(lease: RunLease): RunRecord;
+  /** `onUnwanted` is called by each write that finds that somebody has asked to stop the run. */
+  record(lease: RunLease, onUnwanted?: () => void): RunRecord;
 }
 
 /** Whose session: what its start gives may be about the person, so that nobody else's run gets it. */

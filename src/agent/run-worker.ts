@@ -73,8 +73,7 @@ export async function workThrough(
     onParked: () => stop.abort(new RunStop('parked')),
     place,
   });
-  const stopRun = () => stop.abort(new RunStop('cancelled'));
-  const scope = scopeOf(progress.facts, setup, { record, waits, signal: stop.signal, stopRun }, ports);
+  const scope = scopeOf(progress.facts, setup, { record, waits, signal: stop.signal }, ports);
   const executor = executorFor(progress.facts, setup, scope, ports);
   if (executor === null) {
     await giveUpRun(record, ports);
@@ -129,12 +128,7 @@ async function parked(
 function scopeOf(
   facts: RunFacts,
   setup: AgentSetup,
-  {
-    record,
-    waits,
-    signal,
-    stopRun,
-  }: Pick<CallScope, 'waits' | 'signal' | 'stopRun'> & { readonly record: RunRecord },
+  { record, waits, signal }: Pick<CallScope, 'waits' | 'signal'> & { readonly record: RunRecord },
   ports: RunWorkerPorts,
 ): CallScope {
   const delegates = delegatesOf(facts, setup);
@@ -167,7 +161,6 @@ function scopeOf(
     log: record,
     waits,
     signal,
-    stopRun,
   };
 }
 

@@ -35,13 +35,19 @@ export class RunRecordStore implements RunRecord {
   readonly #fencingToken: number;
   readonly #database: Database;
   readonly #notices: CoalescedNotices;
+  readonly #onUnwanted: () => void;
   #last: Promise<void> = Promise.resolve();
   /** How many messages are on record as far as this worker knows; null before it has looked. */
   #messageCount: number | null = null;
 
-  constructor(database: Database, lease: RunLease, notices: CoalescedNotices) {
+  constructor(
+    database: Database,
+    lease: RunLease,
+    told: { readonly notices: CoalescedNotices; readonly onUnwanted?: (() => void) | undefined },
+  ) {
     this.#database = database;
-    this.#notices = notices;
+    this.#notices = told.notices;
+    this.#onUnwanted = told.onUnwanted ?? (() => {});
     this.run = lease.run;
     this.#agent = lease.agent;
     this.#fencingToken = lease.fencingToken;
@@ -344,6 +350,7 @@ export class RunRecordStore implements RunRecord {
     // It is committed: a wake-up that is lost, or comes a moment later, only delays whoever watches.
     this.#notices.announce('run', this.run);
     if (write.audit !== undefined) this.#notices.announce('audit', this.run);
+    if (written.unwanted) this.#onUnwanted();
     return written;
   }
 

@@ -218,7 +218,7 @@ export function createRunStore({
       await notices.flush();
     },
 
-    record: (lease) => new RunRecordStore(database, lease, notices),
+    record: (lease, onUnwanted) => new RunRecordStore(database, lease, { notices, onUnwanted }),
   };
 }
 

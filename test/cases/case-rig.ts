@@ -175,3 +175,18 @@ export const vote = (
     argsDigest: null,
     surface: changes.surface ?? { kind: 'api' },
   });
+
+/** The database as it is while NOTIFY fails after every commit: nothing is told, everything is written. */
+export const mute = (database: Database): Database => ({
+  kind: database.kind,
+  connection: database.connection,
+  prepared: database.prepared,
+  transaction: (work) => database.transaction(work),
+  close: () => database.close(),
+  notifier: {
+    notify: () => Promise.reject(new Error('the notification cannot be sent')),
+    subscribe: (topic, listener) => database.notifier.subscribe(topic, listener),
+    onReconnect: (run) => database.notifier.onReconnect(run),
+    connected: false,
+  },
+});

@@ -1,6 +1,5 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Database } from '../../src/db/database.ts';
 import type { ConfirmationId } from '../../src/ids.ts';
 import { toolNode } from '../agent/engine-fixture.ts';
 import { until } from '../support/until.ts';
@@ -9,6 +8,7 @@ import {
   BUYER,
   type CaseRig,
   EXECUTORS,
+  mute,
   onlyRequest,
   PAYMENT,
   pay,
@@ -16,21 +16,6 @@ import {
   startRig,
   vote,
 } from './case-rig.ts';
-
-/** The database as it is while NOTIFY fails after every commit: nothing is told, everything is written. */
-const mute = (database: Database): Database => ({
-  kind: database.kind,
-  connection: database.connection,
-  prepared: database.prepared,
-  transaction: (work) => database.transaction(work),
-  close: () => database.close(),
-  notifier: {
-    notify: () => Promise.reject(new Error('the notification cannot be sent')),
-    subscribe: (topic, listener) => database.notifier.subscribe(topic, listener),
-    onReconnect: (run) => database.notifier.onReconnect(run),
-    connected: false,
-  },
-});
 
 describe('a decision that nobody is told about', () => {
   let rig: CaseRig;
