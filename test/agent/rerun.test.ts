@@ -1,6 +1,8 @@
+import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ConfirmationRequest } from '../../src/confirmation/confirmation-request.ts';
 import type { Settlement } from '../../src/confirmation/confirmation-service.ts';
+import { FreezeStore } from '../../src/db/freeze-store.ts';
 import type { ConfirmationId, RunId } from '../../src/ids.ts';
 import { personId } from '../../src/ids.ts';
 import {
@@ -33,6 +35,7 @@ describe('a call whose outcome nobody knows', () => {
   afterAll(() => rig.stop());
   beforeEach(() => {
     rig.payments.calls.length = 0;
+    rig.payments.breaks = 1;
   });
 
   const get = async (id: ConfirmationId): Promise<ConfirmationRequest> => {
@@ -185,6 +188,49 @@ describe('a call whose outcome nobody knows', () => {
     expect(await get(first)).toMatchObject({ supersededBy: second.id });
   });
 
+  it.each(EXECUTORS)(
+    'may take more than one more attempt: each is asked about, and the run goes on with the last ($executor)',
+    async ({ start }) => {
+      rig.payments.breaks = 2;
+      const { id } = await start(rig.engine, [AGAIN]);
+      const first = await unknown(id);
+      const second = await askedAgain(first);
+      await vote(rig.engine, second, 'approve');
+      await ended(second.id, 'unknown');
+      await endOldAttempt(rig.database, second.id);
+      const third = await askedAgain(second.id);
+      expect(third).toMatchObject({ supersedes: second.id, argsDigest: second.argsDigest });
+      await vote(other, third, 'approve');
+      await ended(third.id, 'succeeded');
+      expect(await rig.engine.finished(id)).toMatchObject({
+        status: 'succeeded',
+        invocations: [{ status: 'succeeded', confirmation: first, result: { payment: 'P-2' } }],
+      });
+      expect(new Set(keysOf('/flaky')).size).toBe(1);
+      expect(keysOf('/flaky').length).toBe(3);
+    },
+  );
+
+  it('a second attempt that is frozen meanwhile is not made, and the outcome is as unknown as before', async () => {
+    const freezes = new FreezeStore(rig.database);
+    const { id } = await rig.engine.start({ agent: BUYER, input: script([AGAIN]) });
+    const first = await unknown(id);
+    const second = await askedAgain(first);
+    const by = { id: personId('li.wei'), name: '李伟' };
+    await freezes.start({ tools: ['oa__*'], reason: 'x', by });
+    await vote(rig.engine, second, 'approve');
+    await ended(second.id, 'revoked');
+    expect(await get(first)).toMatchObject({ supersededBy: null, execution: { status: 'unknown' } });
+    // Asked about while it is frozen, and decided when it is not any more.
+    const third = await askedAgain(first);
+    for (const freeze of await freezes.active())
+      for (const ending of [by, { id: personId('zhao.min'), name: '赵敏' }])
+        await freezes.end({ id: freeze.id, by: ending, mayStill: () => true });
+    await vote(rig.engine, third, 'approve');
+    await ended(third.id, 'succeeded');
+    expect(rig.payments.callsTo('/flaky').length).toBe(2);
+  });
+
   it('one of many people at once has the word, and the others are told whose it was', async () => {
     const { id } = await rig.engine.start({ agent: BUYER, input: script([AGAIN]) });
     const first = await unknown(id);
@@ -307,6 +353,22 @@ describe('a call whose outcome nobody knows', () => {
     await rig.engine.engine.runs.cancel(id);
     expect(await rig.engine.finished(id)).toMatchObject({ status: 'cancelled' });
     await until(async () => (await get(second.id)).status === 'cancelled');
+    expect(rig.payments.callsTo('/flaky').length).toBe(1);
+  });
+
+  it('a run that somebody has asked to stop gets nothing run again, even where its own process has not heard of it', async () => {
+    const { id } = await rig.engine.start({ agent: BUYER, plan: [toolNode('a', 'oa__pay_again', PAYMENT)] });
+    const second = await askedAgain(await unknown(id));
+    await rig.database.connection.execute(
+      sql`update runs set cancel_requested_at = clock_timestamp() where id = ${id}`,
+    );
+    await vote(rig.engine, second, 'approve');
+    expect(await rig.engine.finished(id)).toMatchObject({ status: 'cancelled' });
+    await until(async () => {
+      const { status, ...rest } = await get(second.id);
+      if (status !== 'approved' || !('execution' in rest)) return status === 'cancelled';
+      return ['failed', 'revoked'].includes(rest.execution.status);
+    });
     expect(rig.payments.callsTo('/flaky').length).toBe(1);
   });
 

@@ -140,6 +140,17 @@ describe('a decision wakes whoever waits for it', () => {
     expect(rig.payments.calls.length).toBe(10);
   });
 
+  it.each(EXECUTORS)('164: one made while no listener is connected ($executor)', async ({ start }) => {
+    const { id } = await start(rig.engine, [pay()]);
+    const request = await onlyRequest(rig.engine, id);
+    await rig.database.connection.execute(sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'countersign-listen' and datname = current_database()`);
+    await vote(rig.engine, request, 'approve');
+    expect((await rig.engine.finished(id)).invocations).toMatchObject([{ status: 'succeeded' }]);
+    expect(rig.payments.calls.length).toBe(1);
+  });
+
   it.each(EXECUTORS)('050: one made while no process was there ($executor)', async ({ start }) => {
     const first = await rig.another();
     const { id } = await start(first, [pay()]);
