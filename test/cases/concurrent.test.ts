@@ -225,7 +225,7 @@ describe('at the same moment', () => {
       await rig.engine.decide(theirs.id, 'approve');
       await rig.engine.finished(third.id);
       await rig.engine.decide(request.id, 'reject');
-      await rig.engine.finished(waiting.id);
+      expect((await rig.engine.finished(waiting.id)).status).toBe('succeeded');
       expect(rig.payments.callsTo('/payments').map(({ body }) => body.amount)).toEqual(['2.00']);
     },
   );

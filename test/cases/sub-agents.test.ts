@@ -255,6 +255,29 @@ describe('the gate of a delegate', () => {
     ]);
   });
 
+  it.each(PARENTS)(
+    '017: a plan with a gated node in it, called as a tool, is waited for to its end, and its output is the result ($executor)',
+    async ({ start }) => {
+      const nodes = [
+        { id: 'pay', tool: 'oa__pay', args: { payee: 'Acme Ltd', amount: '10.00' } },
+        { id: 'note', tool: 'oa__log', args: { payment: { $from: 'pay', path: '/payment' } } },
+      ];
+      const input = script([{ tool: 'propose_plan', args: { nodes } }]);
+      const { id } = await start(rig.engine, input, 'planner');
+      const child = await childOf(id);
+      const request = await onlyRequest(rig.engine, child);
+      await reads(id, 'waiting');
+      expect(rig.model.requestsOf('buyer').length).toBeLessThan(2);
+      await rig.engine.decide(request.id, 'approve');
+      const run = await rig.engine.finished(id);
+      const output = JSON.stringify({ note: { logged: true } });
+      expect(await runOf(child)).toMatchObject({ status: 'succeeded', output });
+      expect(run.invocations).toMatchObject([{ tool: 'call_agent', status: 'succeeded', result: output }]);
+      expect(rig.payments.calls.map(({ path }) => path)).toEqual(['/payments', '/log']);
+      expect(rig.payments.callsTo('/log').map(({ body }) => body)).toEqual([{ payment: 'P-1' }]);
+    },
+  );
+
   it('a failed plan stops the agents that it started, and withdraws what they ask', async () => {
     const { id } = await rig.engine.start({
       agent: BUYER,
