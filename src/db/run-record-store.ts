@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import type { ChatMessage } from '../agent/chat-message.ts';
 import type { PlanNode } from '../agent/plan.ts';
 import { hooksChangedEvent, runFinishedEvent } from '../agent/run-audit.ts';
@@ -20,10 +20,9 @@ import type { CoalescedNotices } from './coalesced-notices.ts';
 import type { Connection, Database } from './database.ts';
 import { jsonb } from './jsonb.ts';
 import { newInvocation, nodeOf } from './new-invocation.ts';
-import { preparedPerConnection } from './prepared-per-connection.ts';
+import { readRunProgress } from './read-run-progress.ts';
 import { rowsOf } from './rows-of.ts';
 import { areWaitedFor } from './run-parking.ts';
-import { runFactsFromRow, storedInvocationFromRow } from './run-rows.ts';
 import { type RunWrite, type WrittenToRun, writeToRun } from './run-write.ts';
 import { invocations, runMessages, runs } from './schema/runs.ts';
 import { storableJson, storableText } from './storable-json.ts';
@@ -54,18 +53,10 @@ export class RunRecordStore implements RunRecord {
   }
 
   async load(): Promise<RunProgress> {
-    const { prepared } = this.#database;
-    const [found] = await runWithMessages(prepared).execute({ run: this.run, token: this.#fencingToken });
-    if (!found) throw new LeaseLost(this.run);
-    this.#messageCount = found.messages.length;
-    const calls = await callsOfRun(prepared).execute({ run: this.run });
-    return {
-      facts: runFactsFromRow(found.row),
-      messages: found.messages,
-      invocations: calls.map(storedInvocationFromRow),
-      cancelRequested: found.row.cancelRequestedAt !== null,
-      holding: found.row.holding,
-    };
+    const progress = await readRunProgress(this.#database.prepared, this.#lease());
+    if (progress === null) throw new LeaseLost(this.run);
+    this.#messageCount = progress.messages.length;
+    return progress;
   }
 
   async appendMessages(messages: readonly ChatMessage[]): Promise<void> {
@@ -343,9 +334,12 @@ export class RunRecordStore implements RunRecord {
     return and(eq(runs.id, this.run), eq(runs.fencingToken, this.#fencingToken));
   }
 
+  #lease(): RunLease {
+    return { run: this.run, agent: this.#agent, fencingToken: this.#fencingToken };
+  }
+
   async #write(write: RunWrite): Promise<WrittenToRun> {
-    const lease = { run: this.run, agent: this.#agent, fencingToken: this.#fencingToken };
-    const written = await this.#inTurn(() => writeToRun(this.#database.prepared, lease, write));
+    const written = await this.#inTurn(() => writeToRun(this.#database.prepared, this.#lease(), write));
     if (written === null) throw new LeaseLost(this.run);
     // It is committed: a wake-up that is lost, or comes a moment later, only delays whoever watches.
     this.#notices.announce('run', this.run);
@@ -364,27 +358,6 @@ export class RunRecordStore implements RunRecord {
     return written;
   }
 }
-
-const runWithMessages = preparedPerConnection((connection) =>
-  connection
-    .select({
-      row: getTableColumns(runs),
-      messages: sql<readonly ChatMessage[]>`coalesce(
-        (select jsonb_agg(${runMessages.message} order by ${runMessages.seq})
-         from ${runMessages} where ${runMessages.runId} = ${runs.id}), '[]')`,
-    })
-    .from(runs)
-    .where(and(eq(runs.id, sql.placeholder('run')), eq(runs.fencingToken, sql.placeholder('token'))))
-    .prepare('run_with_messages'),
-);
-
-const callsOfRun = preparedPerConnection((connection) =>
-  connection
-    .select()
-    .from(invocations)
-    .where(eq(invocations.runId, sql.placeholder('run')))
-    .prepare('calls_of_run'),
-);
 
 const resultText = (result: JsonValue): string | null =>
   result === null ? null : JSON.stringify(storableJson(result));

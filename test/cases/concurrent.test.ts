@@ -69,6 +69,7 @@ describe('at the same moment', () => {
       }
       expect(rig.payments.calls.length).toBe(approved);
     },
+    60_000,
   );
 
   it.each(EXECUTORS)(
@@ -101,6 +102,7 @@ describe('at the same moment', () => {
       const late = sql`select 1 from invocations join runs on runs.id = run_id where executing_at > cancel_requested_at`;
       expect(await rowsOf(rig.database.connection, late)).toEqual([]);
     },
+    60_000,
   );
 
   it.each(EXECUTORS)(
@@ -162,7 +164,7 @@ describe('at the same moment', () => {
         const request = await onlyRequest(rig.engine, id);
         let cancelled: Promise<unknown> = Promise.resolve();
         rig.engine.afterClaim = () => {
-          cancelled = rig.engine.engine.runs.cancel(id);
+          cancelled = other.engine.runs.cancel(id);
         };
         await rig.engine.decide(request.id, 'approve');
         const run = await rig.engine.finished(id);
@@ -181,7 +183,7 @@ describe('at the same moment', () => {
         const request = await onlyRequest(rig.engine, id);
         await rig.engine.decide(request.id, 'approve');
         await until(() => rig.payments.callsTo('/slow').length === 1);
-        await rig.engine.engine.runs.cancel(id);
+        await other.engine.runs.cancel(id);
         expect(await rig.engine.finished(id)).toMatchObject({
           status: 'cancelled',
           invocations: [{ status: 'succeeded', result: { slow: true } }],

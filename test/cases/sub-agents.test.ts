@@ -28,13 +28,13 @@ const delegate = (input: string, to = 'clerk'): Call => ({ tool: 'call_agent', a
 const PARENTS = [
   {
     executor: 'ReAct',
-    start: (engine: EngineFixture, input: string, to = 'clerk') =>
-      engine.start({ agent: BUYER, input: script([delegate(input, to)]) }),
+    start: (engine: EngineFixture, input: string, to = 'clerk', evaluation = false) =>
+      engine.start({ agent: BUYER, input: script([delegate(input, to)]), evaluation }),
   },
   {
     executor: 'DAG',
-    start: (engine: EngineFixture, input: string, to = 'clerk') =>
-      engine.start({ agent: BUYER, plan: [agentNode('part', to, [], input)] }),
+    start: (engine: EngineFixture, input: string, to = 'clerk', evaluation = false) =>
+      engine.start({ agent: BUYER, plan: [agentNode('part', to, [], input)], evaluation }),
   },
 ];
 
@@ -113,6 +113,24 @@ describe('the gate of a delegate', () => {
         executed: false,
       });
       expect(rig.payments.calls).toEqual([]);
+    });
+
+    it('asks nobody in an evaluation, of which the child’s run is a part, and runs nothing that is gated', async () => {
+      const { id } = await start(rig.engine, script([pay(), { tool: 'oa__weather' }]), 'clerk', true);
+      expect(await rig.engine.finished(id)).toMatchObject({
+        status: 'succeeded',
+        invocations: [{ status: 'succeeded', result: 'Done.' }],
+      });
+      const child = await childOf(id);
+      const { invocations } = await runOf(child);
+      expect(invocations.map(({ tool, status }) => [tool, status])).toEqual([
+        ['oa__pay', 'stubbed'],
+        ['oa__weather', 'succeeded'],
+      ]);
+      const kinds = (await rig.engine.recorded(child)).map(({ kind }) => kind);
+      expect(kinds).toContain('tool.stubbed');
+      expect(kinds).not.toContain('confirmation.requested');
+      expect(rig.payments.calls.map(({ path }) => path)).toEqual(['/weather']);
     });
 
     it('stops with its caller, also where the caller was cancelled while nobody worked on it', async () => {
