@@ -173,8 +173,8 @@ export interface LockedRequest {
   readonly connector: string | null;
 }
 
-/** A request before the database gives it its times. */
-export type NewConfirmation = Omit<RequestFacts, 'createdAt' | 'decideBy'> & {
+/** A request before the database gives it its times, and finds the rejection that it follows. */
+export type NewConfirmation = Omit<RequestFacts, 'createdAt' | 'decideBy' | 'follows'> & {
   readonly toolTimeoutMs: number | null;
   readonly toolWrites: boolean;
   readonly connector: string | null;

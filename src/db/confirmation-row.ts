@@ -10,6 +10,7 @@ import {
   type Rerun,
   type Revocation,
 } from '../confirmation/confirmation-request.ts';
+import { followedRejection } from '../confirmation/followed-rejection.ts';
 import { frozenApprover } from '../confirmation/frozen-approver.ts';
 import { frozenPolicy } from '../confirmation/frozen-policy.ts';
 import type { SeenCard } from '../confirmation/seen-card.ts';
@@ -92,6 +93,7 @@ function factsOf(row: ConfirmationRow): RequestFacts {
     invocationId: row.invocationId as InvocationId | null,
     toolIdempotent: row.toolIdempotent,
     supersedes: row.supersedes,
+    follows: row.follows === null ? null : followedRejection.parse(row.follows),
     apiKeyId: row.apiKeyId,
     policy: frozenPolicy.parse(row.policy),
     approvers: frozenApprovers.parse(row.approvers),

@@ -157,6 +157,7 @@ describe('a plan', () => {
     await rig.engine.decide(first.id, 'reject', 'change the amount');
     const second = await askedAbout(rig.engine, id, '8.00');
     expect(second.id).not.toBe(first.id);
+    expect(second.follows).toMatchObject({ id: first.id, reason: 'change the amount', sameArguments: false });
     await rig.engine.decide(second.id, 'approve');
     const run = await rig.engine.finished(id);
     expect(run.status).toBe('succeeded');
@@ -179,6 +180,7 @@ describe('a plan', () => {
     await rig.engine.decide(first.id, 'reject', 'change the amount');
     const second = await askedAbout(rig.engine, id, '8.00');
     expect(second.id).not.toBe(first.id);
+    expect(second.follows).toMatchObject({ id: first.id, reason: 'change the amount', sameArguments: false });
     const told = rig.model.requests.at(-1)?.messages.findLast(({ role }) => role === 'tool');
     expect(told?.content).toContain('change the amount');
     await rig.engine.decide(second.id, 'approve');
