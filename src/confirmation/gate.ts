@@ -16,9 +16,20 @@ export interface GatedCall {
   readonly context: HookContext;
   /** The agent is configured with `requireConfirmationForAll`. */
   readonly confirmationForAll: boolean;
-  /** Aborts when nobody waits for the answer any more: then no request is stored, or the stored one is withdrawn. */
+  /**
+   * Aborts when nobody waits for the answer any more: then no request is stored, or the stored one is withdrawn. But
+   * where the reason is a `Handover`: whoever takes the call up finds what was stored.
+   */
   readonly signal: AbortSignal;
 }
+
+/** Why a signal aborts, where this process lets go of a call and another one goes on with it. */
+export interface Handover {
+  readonly handsOver: true;
+}
+
+export const isHandover = (signal: AbortSignal): boolean =>
+  signal.aborted && (signal.reason as Partial<Handover> | null | undefined)?.handsOver === true;
 
 export type GateAnswer =
   | { readonly kind: 'not-needed' }

@@ -9,7 +9,13 @@ import type { DecisiveField, PersonRef } from './confirmation-request.ts';
 import { digestOf, verificationCodeOf } from './digest.ts';
 import { freezeApprover, freezePolicy } from './freeze-rule.ts';
 import { freezeExplanation } from './frozen-explanation.ts';
-import { type ConfirmationGate, type GateAnswer, type GatedCall, REJECTED_BEFORE } from './gate.ts';
+import {
+  type ConfirmationGate,
+  type GateAnswer,
+  type GatedCall,
+  isHandover,
+  REJECTED_BEFORE,
+} from './gate.ts';
 import { type GateControls, stoppedBy } from './gate-controls.ts';
 import { pointerOf, valueAt } from './json-pointer.ts';
 import type { ConfirmationLedger, LedgerTransaction, NewConfirmation } from './ledger.ts';
@@ -74,7 +80,7 @@ export const createConfirmationGate = (ports: GatePorts): ConfirmationGate => ({
     if (stored === null) return repeated(context, facts, ports);
     if ('kind' in stored) return stored;
     // The asker's time was over, or its run cancelled, during the commit: nobody should decide about it any more.
-    if (call.signal.aborted) {
+    if (call.signal.aborted && !isHandover(call.signal)) {
       await cancel({ id: stored.created, actor: { type: 'system' }, reason: 'the call was given up' }, ports);
     }
     return stored.answer;

@@ -1,5 +1,7 @@
+import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
+import { rowsOf } from '../../src/db/rows-of.ts';
 import { agentId } from '../../src/ids.ts';
 import { toolNode } from '../agent/engine-fixture.ts';
 import { agent, withTools } from '../agent/sample-config.ts';
@@ -18,9 +20,21 @@ import {
 
 describe('what was decided runs once', () => {
   let rig: CaseRig;
+  /** Set by a test to come between a commit and what follows it. */
+  let afterCommit: (() => Promise<void>) | null = null;
 
   beforeAll(async () => {
-    rig = await startRig({ agents: [agent('buyer'), agent('shaken')] });
+    rig = await startRig({
+      agents: [agent('buyer'), agent('shaken')],
+      wrap: (database) => ({
+        ...database,
+        async transaction(work, options) {
+          const result = await database.transaction(work, options);
+          await afterCommit?.();
+          return result;
+        },
+      }),
+    });
   });
   afterAll(() => rig.stop());
   beforeEach(() => {
@@ -117,6 +131,33 @@ describe('what was decided runs once', () => {
       expect(run.invocations).toMatchObject([{ status: verdict === 'approve' ? 'succeeded' : 'blocked' }]);
       expect(rig.payments.callsTo('/payments').length).toBe(verdict === 'approve' ? 1 : 0);
       await second.stop();
+    },
+  );
+
+  it.each(EXECUTORS)(
+    '050: a process that stops just when it has stored its question leaves it to the next one, unasked and unwithdrawn ($executor)',
+    async ({ start, executor }) => {
+      const session = `stopping ${executor}`;
+      const first = await rig.another();
+      const asked = () =>
+        rowsOf<{ status: string }>(
+          rig.database.connection,
+          sql`select status from confirmations where session = ${session}`,
+        );
+      let stopped = false;
+      afterCommit = async () => {
+        if (stopped || (await asked()).length === 0) return;
+        stopped = true;
+        await first.stop();
+      };
+      const { id } = await start(first, [pay()], { session });
+      const request = await onlyRequest(rig.engine, id);
+      await until(() => stopped);
+      afterCommit = null;
+      await rig.engine.decide(request.id, 'approve');
+      expect((await rig.engine.finished(id)).invocations).toMatchObject([{ status: 'succeeded' }]);
+      expect(await asked()).toEqual([{ status: 'approved' }]);
+      expect(rig.payments.callsTo('/payments').length).toBe(1);
     },
   );
 
