@@ -60,7 +60,9 @@ export class SilentRecord implements RunRecord {
   }
   async waiting() {}
   async decided() {}
-  async executing() {}
+  async executing() {
+    return { wanted: true };
+  }
   async delegateWaiting() {}
   async executed() {}
   async settled() {}
@@ -86,6 +88,7 @@ export function portsWithoutPeople(): InvokePorts {
       recordOutcome: unreachable,
       cancel: unreachable,
     },
+    unread: new Set(),
     audit: { record: async () => {} },
     mask: MASK_BY_SHAPE,
     clock: systemClock,

@@ -165,6 +165,11 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
     core.confirmations.votesUnderWay,
   );
   metrics.observe('countersign_active_runs', 'Runs that this process works on', engine.activeRuns);
+  metrics.observe(
+    'countersign_unread_requests',
+    'Requests that runs here wait for and that could not be read at the last try',
+    engine.unreadRequests,
+  );
   return { url };
 }
 

@@ -82,12 +82,15 @@ export interface InvocationLog {
     /** Approved, and to be waited for on: the cool-off has to pass first. */
     readonly coolingOff: boolean;
   }): Promise<void>;
-  /** Written before anything may be sent: from here on, a crash leaves an unknown outcome. */
+  /**
+   * Written before anything may be sent: from here on, a crash leaves an unknown outcome. Not written, and `wanted` is
+   * false, where somebody has asked to stop the run by then: of that and this, the run's row says which came first.
+   */
   executing(input: {
     readonly id: InvocationId;
     readonly args: JsonObject;
     readonly sideEffects: readonly SideEffect[];
-  }): Promise<void>;
+  }): Promise<{ readonly wanted: boolean }>;
   /** The delegate's run that this invocation waits for is itself waiting, or no longer. */
   delegateWaiting(input: {
     readonly id: InvocationId;

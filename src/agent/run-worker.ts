@@ -195,6 +195,7 @@ function executorFor(
           signals: ports.signals,
           actor: actorOfRun(scope),
           waits: scope.waits,
+          unread: ports.unread,
           clock: ports.clock,
           signal,
         }),

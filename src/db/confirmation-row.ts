@@ -14,12 +14,12 @@ import { followedRejection } from '../confirmation/followed-rejection.ts';
 import { frozenApprover } from '../confirmation/frozen-approver.ts';
 import { frozenPolicy } from '../confirmation/frozen-policy.ts';
 import type { SeenCard } from '../confirmation/seen-card.ts';
+import { UnreadableConfirmation } from '../confirmation/unreadable-confirmation.ts';
 import type { Vote } from '../confirmation/vote.ts';
 import type { BlockCode } from '../errors.ts';
 import { agentId, type ConfirmationId, type InvocationId, personId, type RunId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import type { confirmations, votes } from './schema/confirmations.ts';
-import { UnreadableConfirmation } from './unreadable-confirmation.ts';
 
 export type ConfirmationRow = typeof confirmations.$inferSelect;
 export type VoteRow = Pick<

@@ -21,9 +21,9 @@ import type { CoalescedNotices } from './coalesced-notices.ts';
 import type { Connection, Database } from './database.ts';
 import { jsonb } from './jsonb.ts';
 import { newInvocation, nodeOf } from './new-invocation.ts';
+import { readRunProgress } from './read-run-progress.ts';
 import { rowsOf } from './rows-of.ts';
 import { areWaitedFor } from './run-parking.ts';
-import { readProgress } from './run-progress.ts';
 import { type NewRunEvent, type RunWrite, type WrittenToRun, writeToRun } from './run-write.ts';
 import { invocations, runMessages, runs } from './schema/runs.ts';
 import { storableJson, storableText } from './storable-json.ts';
@@ -35,20 +35,26 @@ export class RunRecordStore implements RunRecord {
   readonly #fencingToken: number;
   readonly #database: Database;
   readonly #notices: CoalescedNotices;
+  readonly #onUnwanted: () => void;
   #last: Promise<void> = Promise.resolve();
   /** How many messages are on record as far as this worker knows; null before it has looked. */
   #messageCount: number | null = null;
 
-  constructor(database: Database, lease: RunLease, notices: CoalescedNotices) {
+  constructor(
+    database: Database,
+    lease: RunLease,
+    told: { readonly notices: CoalescedNotices; readonly onUnwanted?: (() => void) | undefined },
+  ) {
     this.#database = database;
-    this.#notices = notices;
+    this.#notices = told.notices;
+    this.#onUnwanted = told.onUnwanted ?? (() => {});
     this.run = lease.run;
     this.#agent = lease.agent;
     this.#fencingToken = lease.fencingToken;
   }
 
   async load(): Promise<RunProgress> {
-    const progress = await readProgress(this.#database.prepared, this.run, this.#fencingToken);
+    const progress = await readRunProgress(this.#database.prepared, this.#lease());
     if (progress === null) throw new LeaseLost(this.run);
     this.#messageCount = progress.messages.length;
     return progress;
@@ -172,15 +178,18 @@ export class RunRecordStore implements RunRecord {
     });
   }
 
-  async executing({ id, args, sideEffects }: Parameters<InvocationLog['executing']>[0]): Promise<void> {
-    await this.#write({
+  async executing({ id, args, sideEffects }: Parameters<InvocationLog['executing']>[0]) {
+    const { unwanted } = await this.#write({
       events: [],
       change: {
         id,
         status: 'running',
-        set: sql`phase = 'executing', args = ${jsonb(args)}, side_effects = ${jsonb(sideEffects)}, executing_at = clock_timestamp()`,
+        set: sql`phase = case when held.unwanted then phase else 'executing' end,
+          executing_at = case when held.unwanted then executing_at else clock_timestamp() end,
+          args = ${jsonb(args)}, side_effects = ${jsonb(sideEffects)}`,
       },
     });
+    return { wanted: !unwanted };
   }
 
   async delegateWaiting({
@@ -327,13 +336,17 @@ export class RunRecordStore implements RunRecord {
     return and(eq(runs.id, this.run), eq(runs.fencingToken, this.#fencingToken));
   }
 
+  #lease(): RunLease {
+    return { run: this.run, agent: this.#agent, fencingToken: this.#fencingToken };
+  }
+
   async #write(write: RunWrite): Promise<WrittenToRun> {
-    const lease = { run: this.run, agent: this.#agent, fencingToken: this.#fencingToken };
-    const written = await this.#inTurn(() => writeToRun(this.#database.prepared, lease, write));
+    const written = await this.#inTurn(() => writeToRun(this.#database.prepared, this.#lease(), write));
     if (written === null) throw new LeaseLost(this.run);
     // It is committed: a wake-up that is lost, or comes a moment later, only delays whoever watches.
     this.#notices.announce('run', this.run);
     if (write.audit !== undefined) this.#notices.announce('audit', this.run);
+    if (written.unwanted) this.#onUnwanted();
     return written;
   }
 

@@ -234,7 +234,7 @@ const KILLS: readonly Kill[] = [
 
 export const killedService: ChaosRow = {
   id: 'F12',
-  title: `the service killed at ${KILLS.length} points and in migrations, what stood there taken up by the next process`,
+  title: `the service killed at ${KILLS.length} points and in migrations, what stood there taken up by the next process (cases 046, 166)`,
   volume: { usual: 10, full: 50 },
   async run({ databaseUrl, rounds }) {
     const migrations = await killInMigrations(databaseUrl, rounds);
@@ -396,9 +396,13 @@ interface WaitingRun {
   readonly confirmation: string;
 }
 
-async function runToApprove(victim: Victim, tool: 'oa__pay' | 'oa__hang'): Promise<WaitingRun> {
+async function runToApprove(
+  victim: Victim,
+  by: 'plan' | 'model',
+  tool: 'oa__pay' | 'oa__hang',
+): Promise<WaitingRun> {
   const mark = `mark-${Math.random()}`;
-  const run = await victim.startRun(tool, { ...PAYMENT, mark });
+  const run = await victim.startRun(by, tool, { ...PAYMENT, mark });
   markOf.set(run, mark);
   const confirmation = await until(
     async () => {
@@ -416,8 +420,9 @@ async function runToApprove(victim: Victim, tool: 'oa__pay' | 'oa__hang'): Promi
   return { run, confirmation };
 }
 
+/** Through both executors, one after the other. */
 const runsToApprove = (victim: Victim, tool: 'oa__pay' | 'oa__hang', count: number) =>
-  Promise.all(several(count, () => runToApprove(victim, tool)));
+  Promise.all(several(count, (place) => runToApprove(victim, place % 2 === 0 ? 'plan' : 'model', tool)));
 
 const approveAll = (victim: Victim, waiting: readonly WaitingRun[]) =>
   Promise.all(waiting.map(({ confirmation }) => approve(victim, confirmation)));

@@ -1,21 +1,20 @@
 import { and, eq, getTableColumns, sql } from 'drizzle-orm';
 import type { ChatMessage } from '../agent/chat-message.ts';
 import type { RunProgress } from '../agent/run-record.ts';
-import type { RunId } from '../ids.ts';
-import type { Database } from './database.ts';
+import type { RunLease } from '../agent/run-store.ts';
+import type { Connection } from './database.ts';
 import { preparedPerConnection } from './prepared-per-connection.ts';
 import { runFactsFromRow, storedInvocationFromRow } from './run-rows.ts';
 import { invocations, runEvents, runMessages, runs } from './schema/runs.ts';
 
-/** Where a run stands, for the worker that holds it by this token; null where another one does. */
-export async function readProgress(
-  prepared: Database['prepared'],
-  run: RunId,
-  token: number,
+/** The run as it stands, for the worker that holds it; null where another one does. */
+export async function readRunProgress(
+  connection: Connection,
+  { run, fencingToken }: RunLease,
 ): Promise<RunProgress | null> {
-  const [found] = await runWithMessages(prepared).execute({ run, token });
+  const [found] = await runWithMessages(connection).execute({ run, token: fencingToken });
   if (!found) return null;
-  const calls = await callsOfRun(prepared).execute({ run });
+  const calls = await callsOfRun(connection).execute({ run });
   return {
     facts: runFactsFromRow(found.row),
     messages: found.messages,
