@@ -172,7 +172,7 @@ async function coolOff(
   try {
     if (!scope.signal.aborted) {
       const timeoutMs = Math.max(opensInMs, SHORTEST_STEP_MS);
-      await scope.waits.during({ kind: 'cool-off', confirmation: id }, () =>
+      await scope.waits.during({ kind: 'cool-off', confirmation: id }, scope.signal, () =>
         confirmations.wait({ id, timeoutMs, signal: scope.signal, until: 'grant-moved' }),
       );
     }

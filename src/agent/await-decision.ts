@@ -27,7 +27,7 @@ export async function awaitDecision(
   try {
     for (;;) {
       try {
-        const request = await scope.waits.during({ kind: 'decision', confirmation: id }, () =>
+        const request = await scope.waits.during({ kind: 'decision', confirmation: id }, scope.signal, () =>
           confirmations.wait({ id, timeoutMs: Number.POSITIVE_INFINITY, signal: scope.signal }),
         );
         throwIfSuspended(scope.signal);

@@ -37,7 +37,7 @@ export async function awaitSettlement(input: SettlementWait): Promise<Settlement
   try {
     for (;;) {
       const wait = { kind: 'settlement', confirmation: inHandsOf } as const;
-      const news = await input.waits.during(wait, () => newsOf(inHandsOf, input));
+      const news = await input.waits.during(wait, input.signal, () => newsOf(inHandsOf, input));
       if (news.kind === 'settled') return news.settlement;
       inHandsOf = news.to;
     }

@@ -106,7 +106,7 @@ async function followToEnd(
       }
       const changed = () => subscription.changed(cancelled ? new AbortController().signal : unwanted);
       await (waiting && !cancelled
-        ? ports.waits.during({ kind: 'delegate', run: child }, changed)
+        ? ports.waits.during({ kind: 'delegate', run: child }, unwanted, changed)
         : ports.waits.beside(changed));
     }
   } finally {

@@ -26,7 +26,7 @@ export class DagExecutor implements Executor {
     const calls = new PlanCalls(this.#given, work);
     await calls.letGoOfSettled();
     const { signal } = work.scope;
-    const top = { path: '', pathOfAnyRound: '', signal, repeated: null, endOf: () => undefined };
+    const top = { path: '', signal, repeated: null, endOf: () => undefined };
     const end = await runNodes(this.#plan, top, calls);
     if (end.kind === 'failed') return failedRun(end.error.code, end.error.message);
     return { status: 'succeeded', output: JSON.stringify(end.result), error: null };

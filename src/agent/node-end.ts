@@ -40,6 +40,23 @@ export const failedCall = (path: string, cause: FailedCall): FailedEnd => ({
 
 export const failedFor = (error: RunFailure): FailedEnd => ({ kind: 'failed', error, cause: null });
 
-/** Withdrawn because another node had failed: whatever that one says is what has to be told. */
-export const isWithdrawn = ({ cause }: FailedEnd): boolean =>
-  cause?.kind === 'blocked' && cause.code === 'cancelled';
+/**
+ * Of several that failed side by side, the one that says what becomes of the whole; null where none did. The same one
+ * after a restart, when nobody knows any more which was first: what cannot be made again or done without, then a call
+ * that failed, then one that a person rejected, then one that was blocked otherwise; and the first of `inOrder` among
+ * equals. What was withdrawn comes last, since it may be because of the others.
+ */
+export function gravestOf(inTime: readonly FailedEnd[], inOrder: readonly NodeEnd[]): FailedEnd | null {
+  let gravest: FailedEnd | null = null;
+  for (const end of inOrder) {
+    if (end.kind === 'failed' && gravityOf(end) > (gravest === null ? 0 : gravityOf(gravest))) gravest = end;
+  }
+  return gravest ?? inTime[0] ?? null;
+}
+
+function gravityOf({ cause }: FailedEnd): number {
+  if (cause === null) return 4;
+  if (cause.code === 'cancelled' || cause.code === 'revoked') return 0;
+  if (cause.kind === 'failed') return 3;
+  return cause.code === 'rejected' ? 2 : 1;
+}

@@ -65,6 +65,9 @@ export const unknownObservation = (message: string, reasons: readonly string[]):
     ...approvalReasons(reasons),
   });
 
+/** Of what a call was told with; a result may read so as well. */
+export const isUnknownObservation = (view: string): boolean => view.startsWith('{"status":"unknown",');
+
 /** What the approvers wrote, without their names; data, not instructions. */
 const approvalReasons = (reasons: readonly string[]) =>
   reasons.length === 0

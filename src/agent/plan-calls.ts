@@ -1,16 +1,20 @@
+import { setImmediate } from 'node:timers/promises';
 import type { RunLimits } from '../config/config.ts';
+import { faultOfArguments } from '../confirmation/arguments.ts';
 import { newInvocationId } from '../ids.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonValue } from '../json.ts';
 import { CALL_AGENT } from './call-agent-definition.ts';
 import type { ProposedCall, SettledCall } from './call-scope.ts';
 import type { RunWork } from './executor.ts';
 import { failedCall, failedFor, type NodeEnd } from './node-end.ts';
-import { type CallNode, givenTo } from './plan.ts';
-import { referencedNodes, resolveReferences } from './plan-references.ts';
-import { loopsAndRoundsAround, type PlanScope } from './plan-scope.ts';
+import { failedObservation, isUnknownObservation, succeededObservation } from './observation.ts';
+import type { CallNode } from './plan.ts';
+import { argumentsOf } from './plan-arguments.ts';
+import type { PlanScope } from './plan-scope.ts';
 import { timeSpent } from './run-limits.ts';
 import type { StoredInvocation } from './run-record.ts';
-import type { StepRecord } from './steps-pass.ts';
+import { StandingResults } from './standing-results.ts';
+import { resultText } from './tool-result.ts';
 
 /** What a person said became of a call whose outcome nobody knew. */
 export type SettlementOf = (
@@ -26,11 +30,8 @@ export class PlanCalls {
   readonly #limits: RunLimits;
   readonly #settlementOf: SettlementOf;
   readonly #work: RunWork;
-  readonly #stored: ReadonlyMap<string, StoredInvocation>;
-  /** The loops and rounds in which calls are on record. */
-  readonly #begunAround: ReadonlySet<string>;
-  /** What succeeded, by the node and the rounds around it but for those of loops that repeat. */
-  readonly #succeeded = new Map<string, { readonly given: string; readonly end: NodeEnd }>();
+  readonly #stored: Map<string, StoredInvocation>;
+  readonly #standing = new StandingResults();
   #calls: number;
   #holds = 0;
 
@@ -46,28 +47,33 @@ export class PlanCalls {
         stored.position.kind === 'node' ? [[stored.position.node, stored] as const] : [],
       ),
     );
-    this.#begunAround = new Set([...this.#stored.keys()].flatMap(loopsAndRoundsAround));
-    this.#calls = this.#stored.size;
+    this.#calls = [...this.#stored.values()].filter(wasMade).length;
   }
 
-  /** What an earlier worker held for people may have been settled while nobody worked on the run. */
+  /**
+   * What had no outcome under an earlier worker may have been settled while nobody worked on the run: whoever watches is
+   * told so, and what a model would be told of it is put right.
+   */
   async letGoOfSettled(): Promise<void> {
     const { holding, invocations } = this.#work.progress;
-    if (!holding || invocations.some(({ status }) => status === 'unknown')) return;
-    await this.#work.record.letGo();
-  }
-
-  /** Of a node, a loop or a round, by its path. An unknown outcome is no end yet. */
-  onRecord(path: string): StepRecord {
-    const stored = this.#stored.get(path);
-    if (stored === undefined) return this.#begunAround.has(path) ? 'begun' : 'nothing';
-    return stored.phase === 'settled' && stored.status !== 'unknown' ? 'ended' : 'begun';
+    for (const [path, stored] of this.#stored) {
+      const { status } = stored;
+      if (status !== 'succeeded' && status !== 'failed') continue;
+      if (stored.view === null || !isUnknownObservation(stored.view)) continue;
+      const view = settledView(stored);
+      // The answer of a tool that reads like ours.
+      if (view === stored.view) continue;
+      await this.#work.record.settleUnknown({ id: stored.id, status, error: stored.error, view });
+      this.#stored.set(path, { ...stored, view });
+    }
+    if (holding && !invocations.some(({ status }) => status === 'unknown')) await this.#work.record.letGo();
   }
 
   /** A node that depends on one that was skipped. */
   async skip(node: CallNode, scope: PlanScope): Promise<NodeEnd> {
     const path = scope.path + node.id;
     if (!this.#stored.has(path)) {
+      await this.#mayBegin(scope);
       const skipped = { id: newInvocationId(), position: { kind: 'node', node: path } as const };
       await this.#whileOpen(() => this.#work.record.skip({ ...skipped, tool: toolOf(node) }));
     }
@@ -88,11 +94,11 @@ export class PlanCalls {
     const stored = this.#stored.get(path);
     if (stored?.status === 'skipped') return { kind: 'skipped' };
     const proposed = argumentsOf(node, scope);
-    const given = JSON.stringify(proposed);
-    const earlier = this.#succeeded.get(scope.pathOfAnyRound + node.id);
-    // Nothing that took effect is done twice because something beside it was refused.
-    if (stored === undefined && earlier?.given === given) return earlier.end;
+    const made = proposed.kind === 'object' ? { node: node.id, args: proposed.args } : null;
     if (stored === undefined) {
+      const standing = made && this.#standing.take(scope, made);
+      if (standing !== null) return standing;
+      await this.#mayBegin(scope);
       const spent = (await timeSpent(this.#limits, this.#work.record))?.error ?? this.#callsSpent();
       if (spent) return failedFor(spent);
       this.#calls += 1;
@@ -105,11 +111,18 @@ export class PlanCalls {
       arguments: proposed,
     };
     const settled = await this.#work.call(call, stored ?? null, scope.signal);
-    const end = await this.#endOf(node, settled, scope);
-    if (end.kind === 'succeeded' && settled.status !== 'blocked') {
-      this.#succeeded.set(scope.pathOfAnyRound + node.id, { given, end });
+    const end = await this.#endOf(node, settled, scope, proposed);
+    if (made !== null && end.kind === 'succeeded' && settled.status !== 'blocked') {
+      this.#standing.add(scope, made, end);
     }
     return end;
+  }
+
+  /** Throws the signal's reason where nothing begins any more, once everything that the rows say has been heard. */
+  async #mayBegin({ signal }: PlanScope): Promise<void> {
+    // What ended under an earlier worker ends now without asking the database, so within this turn of the event loop.
+    if (this.#stored.size > 0) await setImmediate();
+    signal.throwIfAborted();
   }
 
   #callsSpent() {
@@ -121,7 +134,12 @@ export class PlanCalls {
     };
   }
 
-  async #endOf(node: CallNode, settled: SettledCall, scope: PlanScope): Promise<NodeEnd> {
+  async #endOf(
+    node: CallNode,
+    settled: SettledCall,
+    scope: PlanScope,
+    proposed: ProposedCall['arguments'],
+  ): Promise<NodeEnd> {
     const path = scope.path + node.id;
     switch (settled.status) {
       case 'succeeded':
@@ -129,7 +147,9 @@ export class PlanCalls {
       case 'stubbed':
         return { kind: 'stubbed', result: observationOf(settled) };
       case 'blocked':
-        return this.#endOfBlocked(node, settled, path);
+        return isLost(node, settled, proposed)
+          ? changed(node, path)
+          : this.#endOfBlocked(node, settled, path);
       case 'failed':
         return failedCall(path, {
           kind: 'failed',
@@ -142,10 +162,6 @@ export class PlanCalls {
   }
 
   async #endOfBlocked(node: CallNode, settled: SettledCall, path: string): Promise<NodeEnd> {
-    // The plan was checked when it came: since then the agent has lost what the node names, whatever the plan says
-    // about people who say no.
-    const lost = node.kind === 'tool' ? 'unknown_tool' : 'invalid_arguments';
-    if (settled.code === lost || settled.code === 'unknown_tool') return changed(node, path);
     switch (node.onRejected) {
       case 'continue':
         return { kind: 'succeeded', result: observationOf(settled) };
@@ -164,7 +180,7 @@ export class PlanCalls {
   /** Nobody knows whether it ran: what depends on it waits until a person says so, and the run reads `waiting`. */
   async #hold(settled: SettledCall, scope: PlanScope, path: string): Promise<NodeEnd> {
     // Where a loop may go round again, not before it is known what became of everything in this round.
-    const signal = scope.repeated ?? scope.signal;
+    const signal = scope.repeated?.signal ?? scope.signal;
     signal.throwIfAborted();
     this.#holds += 1;
     const { holding, invocations } = this.#work.progress;
@@ -175,16 +191,17 @@ export class PlanCalls {
       await this.#work.record.hold({ invocation: settled.id, confirmation: settled.confirmation });
     const { status, detail } = await this.#settlementOf(settled, signal);
     const error =
-      status === 'failed' ? { code: 'tool_failed', message: detail ?? 'It did not take effect.' } : null;
-    await this.#work.record.settleUnknown({ id: settled.id, status, error });
+      status === 'failed'
+        ? ({ code: 'tool_failed', message: detail ?? 'It did not take effect.' } as const)
+        : null;
+    const result = status === 'failed' ? null : await this.#resultOf(settled);
+    const view = settledView({ error, result });
+    await this.#work.record.settleUnknown({ id: settled.id, status, error, view });
     this.#holds -= 1;
     if (this.#holds === 0) await this.#work.record.letGo();
-    if (status === 'succeeded') return { kind: 'succeeded', result: await this.#resultOf(settled) };
-    return failedCall(path, {
-      kind: 'failed',
-      code: 'tool_failed',
-      observation: { status: 'failed', ...error },
-    });
+    if (error === null) return { kind: 'succeeded', result };
+    const observation = JSON.parse(view) as JsonValue;
+    return failedCall(path, { kind: 'failed', code: 'tool_failed', observation });
   }
 
   /** Of a call that ran again, what it answered then; nothing where a person only said that it took effect. */
@@ -196,30 +213,26 @@ export class PlanCalls {
 
 const toolOf = (node: CallNode): string => (node.kind === 'tool' ? node.tool : CALL_AGENT);
 
+/** What a model would be told of a call of unknown outcome once it is settled. */
+const settledView = ({ error, result }: Pick<StoredInvocation, 'error' | 'result'>): string =>
+  error === null
+    ? succeededObservation(resultText(result), [])
+    : failedObservation({ code: 'tool_failed', message: error.message, answer: null }, []);
+
+/** Not so a node that was skipped because of another one. */
+const wasMade = ({ status, error }: StoredInvocation): boolean => status !== 'skipped' || error !== null;
+
+/**
+ * The plan was checked when it came: since then the agent has lost what the node names, whatever the plan says about
+ * people who say no. Of arguments that can be read at all, nothing but the agent's name is checked.
+ */
+function isLost(node: CallNode, { code }: SettledCall, proposed: ProposedCall['arguments']): boolean {
+  if (code === 'unknown_tool') return true;
+  if (node.kind === 'tool' || code !== 'invalid_arguments' || proposed.kind !== 'object') return false;
+  return faultOfArguments(proposed.args) === null;
+}
+
 const observationOf = ({ view }: SettledCall): JsonValue => JSON.parse(view) as JsonValue;
-
-function argumentsOf(node: CallNode, { endOf }: PlanScope): ProposedCall['arguments'] {
-  const given = givenTo(node);
-  const stubbed = referencedNodes(given).find((id) => endOf(id)?.kind === 'stubbed');
-  if (stubbed !== undefined) {
-    const message = `It needs the result of node "${stubbed}", which an evaluation does not run.`;
-    return { kind: 'unknowable', args: callArguments(node, given), message };
-  }
-  const resolved = resolveReferences(given, (id) => {
-    const end = endOf(id);
-    return end?.kind === 'succeeded' ? end.result : undefined;
-  });
-  return resolved.kind === 'resolved'
-    ? { kind: 'object', args: callArguments(node, resolved.value) }
-    : { kind: 'refused', message: resolved.message };
-}
-
-/** `given`: the node's arguments or data, resolved. */
-function callArguments(node: CallNode, given: JsonValue): JsonObject {
-  if (node.kind === 'tool') return given as JsonObject;
-  const { agent, input } = node;
-  return { agent, input: node.data === undefined ? input : `${input}\n\n${JSON.stringify(given, null, 2)}` };
-}
 
 const changed = (node: CallNode, path: string): NodeEnd =>
   failedFor({

@@ -3,19 +3,15 @@ import { type FailedEnd, failedFor, type NodeEnd, resultShown } from './node-end
 import type { LoopNode } from './plan.ts';
 import { MOST_ELEMENTS } from './plan-check.ts';
 import { referencedNodes, resolveReferences } from './plan-references.ts';
-import type { PlanScope } from './plan-scope.ts';
-import { type StepRecord, StepsPass } from './steps-pass.ts';
+import type { PlanScope, RepeatedScope } from './plan-scope.ts';
+import { StepsPass } from './steps-pass.ts';
 
-interface LoopBody {
-  /** Runs the nodes of the loop once, in the place of one round. */
-  runRound(round: PlanScope): Promise<NodeEnd>;
-  /** What the rows say of a round, by its path. */
-  onRecord(path: string): StepRecord;
-}
+/** Runs the nodes of a loop once, in the place of one round. */
+type RunRound = (round: PlanScope) => Promise<NodeEnd>;
 
 /** Runs the nodes of a loop, round by round or for each element of its list. */
-export async function runLoop(node: LoopNode, scope: PlanScope, body: LoopBody): Promise<NodeEnd> {
-  return node.kind === 'repeat' ? repeat(node, scope, body) : forEach(node, scope, body);
+export async function runLoop(node: LoopNode, scope: PlanScope, runRound: RunRound): Promise<NodeEnd> {
+  return node.kind === 'repeat' ? repeat(node, scope, runRound) : forEach(node, scope, runRound);
 }
 
 /**
@@ -25,7 +21,7 @@ export async function runLoop(node: LoopNode, scope: PlanScope, body: LoopBody):
 async function forEach(
   node: Extract<LoopNode, { kind: 'for-each' }>,
   scope: PlanScope,
-  body: LoopBody,
+  runRound: RunRound,
 ): Promise<NodeEnd> {
   const path = scope.path + node.id;
   const stubbed = referencedNodes(node.list).find((id) => scope.endOf(id)?.kind === 'stubbed');
@@ -44,10 +40,9 @@ async function forEach(
     list.map((item, index) => ({
       id: `${index}`,
       after: [],
-      onRecord: body.onRecord(`${path}[${index}]`),
       run: async (signal) => {
         const round = roundOf(node, { ...scope, signal }, index, { index, item });
-        return onRejected(node, await body.runRound(round));
+        return onRejected(node, await runRound(round));
       },
     })),
     scope.signal,
@@ -64,13 +59,13 @@ async function forEach(
 async function repeat(
   node: Extract<LoopNode, { kind: 'repeat' }>,
   scope: PlanScope,
-  body: LoopBody,
+  runRound: RunRound,
 ): Promise<NodeEnd> {
   let before: FailedEnd['cause'] = null;
   for (let index = 0; ; index += 1) {
     const observation: JsonValue = before?.observation ?? null;
     const round = roundOf(node, scope, index, { index, before: observation, reason: reasonIn(observation) });
-    const end = await body.runRound(round);
+    const end = await runRound(round);
     if (end.kind !== 'failed' || !goesRoundAgain(node, end) || index + 1 === node.atMost) {
       return onRejected(node, end);
     }
@@ -89,9 +84,14 @@ function goesRoundAgain({ on }: Extract<LoopNode, { kind: 'repeat' }>, { cause }
 const roundOf = (node: LoopNode, scope: PlanScope, index: number, value: JsonObject): PlanScope => ({
   ...scope,
   path: `${scope.path}${node.id}[${index}]/`,
-  repeated: scope.repeated ?? (node.kind === 'repeat' ? scope.signal : null),
-  pathOfAnyRound: `${scope.pathOfAnyRound}${node.id}[${node.kind === 'repeat' ? '' : index}]/`,
+  repeated: node.kind === 'repeat' ? repeatedIn(node, scope, index) : scope.repeated,
   endOf: (id) => (id === node.id ? { kind: 'succeeded', result: value } : scope.endOf(id)),
+});
+
+const repeatedIn = (node: LoopNode, { path, signal, repeated }: PlanScope, index: number): RepeatedScope => ({
+  loop: repeated?.loop ?? path + node.id,
+  round: repeated === null ? `${index}` : `${repeated.round}.${index}`,
+  signal: repeated?.signal ?? signal,
 });
 
 function onRejected(node: LoopNode, end: NodeEnd): NodeEnd {

@@ -29,7 +29,6 @@ export async function runNodes(
     nodes.map((node) => ({
       id: node.id,
       after: needs.get(node.id) ?? [],
-      onRecord: calls.onRecord(scope.path + node.id),
       run: (signal) => {
         const within = { ...scope, signal, endOf: (id: string) => pass.endOf(id) ?? scope.endOf(id) };
         const isSkipped = needs.get(node.id)?.some((id) => pass.endOf(id)?.kind === 'skipped') ?? false;
@@ -52,8 +51,5 @@ const skipNode = async (node: PlanNode, scope: PlanScope, calls: PlanCalls): Pro
 
 const runNode = (node: PlanNode, scope: PlanScope, calls: PlanCalls): Promise<NodeEnd> =>
   isLoop(node)
-    ? runLoop(node, scope, {
-        runRound: (round) => runNodes(node.nodes, round, calls),
-        onRecord: (path) => calls.onRecord(path),
-      })
+    ? runLoop(node, scope, (round) => runNodes(node.nodes, round, calls))
     : calls.make(node, scope);

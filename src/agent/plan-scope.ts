@@ -4,20 +4,18 @@ import type { NodeEnd } from './node-end.ts';
 export interface PlanScope {
   /** Before the id of each node: empty at the top, `<loop>[<round>]/` in a loop. With it, a node is itself in each round. */
   readonly path: string;
-  /** The same in every round of the loops that repeat. */
-  readonly pathOfAnyRound: string;
   readonly signal: AbortSignal;
-  /** Of the outermost loop around that may go round again, a signal that does not abort for a new round; null: there is none. */
-  readonly repeated: AbortSignal | null;
+  /** Of the loops around that may go round again; null: there is none. */
+  readonly repeated: RepeatedScope | null;
   /** How a node ended that may be referred to from here. Of a loop that is under way: the round. */
   endOf(node: string): NodeEnd | undefined;
 }
 
-/** `a` and `a[0]` for `a[0]/b`, and so on. */
-export function loopsAndRoundsAround(path: string): readonly string[] {
-  const steps = path.split('/').slice(0, -1);
-  return steps.flatMap((_step, depth) => {
-    const round = steps.slice(0, depth + 1).join('/');
-    return [round.slice(0, round.lastIndexOf('[')), round];
-  });
+export interface RepeatedScope {
+  /** The path of the outermost of them. */
+  readonly loop: string;
+  /** Which round it is of each of them, from the outside in. */
+  readonly round: string;
+  /** Of the outermost, a signal that does not abort for a new round. */
+  readonly signal: AbortSignal;
 }

@@ -45,6 +45,8 @@ export interface RunRecord extends InvocationLog {
     readonly id: InvocationId;
     readonly status: 'succeeded' | 'failed';
     readonly error: InvocationError | null;
+    /** What a model would be told of it from now on. */
+    readonly view: string;
   }): Promise<void>;
   /** Ends the run, with its audit event. Gives the run that waits for this end, if there is one. */
   finish(end: RunEnd): Promise<RunId | null>;

@@ -61,15 +61,23 @@ export class RunWaits {
     }
   }
 
-  /** One wait of an open call. Throws a `RunStop` where the run has been parked. */
-  async during<T>(wait: RunWait, work: () => Promise<T>): Promise<T> {
-    this.#waits.add(wait);
+  /**
+   * One wait of an open call, until its signal aborts: from then on it has something to do, and to park the run would
+   * leave that undone until something else wakes it. Throws a `RunStop` where the run has been parked.
+   */
+  async during<T>(wait: RunWait, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const over = () => {
+      this.#waits.delete(wait);
+      this.#look();
+    };
+    if (!signal.aborted) this.#waits.add(wait);
+    signal.addEventListener('abort', over, { once: true });
     this.#look();
     try {
       return await work();
     } finally {
-      this.#waits.delete(wait);
-      this.#look();
+      signal.removeEventListener('abort', over);
+      over();
       await this.#parking;
       this.#throwIfParked();
       await this.#entering;

@@ -79,7 +79,7 @@ export async function workThrough(
     await giveUpRun(record, ports);
     return failedRun('agent_unavailable', `The agent "${progress.facts.agent}" has no model.`);
   }
-  const end = await endOfWork(executor, {
+  const work: RunWork = {
     progress,
     record,
     scope,
@@ -102,17 +102,20 @@ export async function workThrough(
         throw error;
       }
     },
-  });
+  };
+  const end = await endOfWork(executor, work, () => giveUpRun(record, ports));
   // Of what an earlier worker began, a plan that fails may not come to all again; no card of it stays open.
   if (end.status === 'failed') await giveUpRun(record, ports);
   return end;
 }
 
-async function endOfWork(executor: Executor, work: RunWork): Promise<RunEnd> {
+/** Throws where the run does not come to its end here, or is cancelled: no card of it stays open then, either. */
+async function endOfWork(executor: Executor, work: RunWork, giveUp: () => Promise<void>): Promise<RunEnd> {
   try {
     return await executor.run(work);
   } catch (error) {
     if (error instanceof CountersignError) return failedRun(error.code, error.message);
+    if (error instanceof RunStop && error.kind === 'cancelled') await giveUp();
     throw error;
   }
 }

@@ -1,33 +1,34 @@
 import { setMaxListeners } from 'node:events';
-import { type FailedEnd, isWithdrawn, type NodeEnd } from './node-end.ts';
+import { type FailedEnd, gravestOf, type NodeEnd } from './node-end.ts';
 import { isSuspended, RunStop } from './run-stop.ts';
-
-/** What an earlier worker left of a step. Of a loop, and of one of its rounds, nobody knows that it has ended. */
-export type StepRecord = 'nothing' | 'begun' | 'ended';
 
 /** One node of a plan, or one round of a loop. */
 export interface Step {
   readonly id: string;
   /** Steps of the same pass that have to end before. */
   readonly after: readonly string[];
-  /** What the rows say of it. */
-  readonly onRecord: StepRecord;
+  /**
+   * Ends it as the rows say, or takes it up, or begins it. Once the signal is aborted it begins nothing that is not on
+   * record, and throws the signal's reason instead.
+   */
   run(signal: AbortSignal): Promise<NodeEnd>;
 }
 
 /**
- * Runs steps side by side, each when those before it have ended. After the first that fails nothing else begins: what
- * still waits for people is withdrawn, what already runs comes to its end, also where it was begun by an earlier worker.
+ * Runs steps side by side, each when those before it have ended, and each once. After the first that fails nothing else
+ * begins: what still waits for people is withdrawn, what already runs comes to its end, also where it was begun by an
+ * earlier worker.
  */
 export class StepsPass {
   readonly #steps: readonly Step[];
   readonly #outer: AbortSignal;
   readonly #ends = new Map<string, NodeEnd>();
-  readonly #running = new Map<string, Promise<void>>();
+  readonly #started = new Set<string>();
+  readonly #running = new Set<Promise<void>>();
   /** Stops the other steps once one has failed, or met a fault. */
   readonly #failed = new AbortController();
   readonly #signal: AbortSignal;
-  #failure: FailedEnd | null = null;
+  readonly #failures: FailedEnd[] = [];
   #fault: { readonly error: unknown } | null = null;
 
   constructor(steps: readonly Step[], outer: AbortSignal) {
@@ -45,51 +46,48 @@ export class StepsPass {
   /** Resolves with what failed, or null, once nothing runs any more. Throws the outer signal's reason, or a fault. */
   async finish(): Promise<FailedEnd | null> {
     for (;;) {
-      this.#startReady();
+      if (this.#fault === null) this.#startReady();
       if (this.#running.size === 0) break;
-      await Promise.race(this.#running.values());
+      await Promise.race(this.#running);
     }
     // A fault suspends the run as well, and says more than that.
     if (this.#outer.aborted && (this.#fault === null || !isSuspended(this.#outer))) throw this.#outer.reason;
     if (this.#fault !== null) throw this.#fault.error;
-    return this.#failure;
+    return gravestOf(
+      this.#failures,
+      this.#steps.flatMap(({ id }) => this.#ends.get(id) ?? []),
+    );
   }
 
   #startReady(): void {
-    if (this.#fault !== null) return;
-    const ready = this.#steps.filter(
-      ({ id, after }) =>
-        !this.#ends.has(id) && !this.#running.has(id) && after.every((other) => this.#ends.has(other)),
-    );
-    // What the rows say is heard out before anything new begins.
-    const isEnded = ({ onRecord }: Step) => onRecord === 'ended';
-    if (ready.some(isEnded)) this.#start(ready.filter(isEnded));
-    if (this.#steps.some((step) => isEnded(step) && this.#running.has(step.id))) return;
-    const beginsNothing = this.#failure !== null || this.#outer.aborted;
-    this.#start(beginsNothing ? ready.filter(({ onRecord }) => onRecord === 'begun') : ready);
-  }
-
-  #start(steps: readonly Step[]): void {
-    for (const step of steps) {
+    for (const step of this.#steps) {
+      if (this.#started.has(step.id) || !step.after.every((other) => this.#wentWell(other))) continue;
+      this.#started.add(step.id);
       const running = step
         .run(this.#signal)
         .then((end) => this.#ended(step.id, end))
         .catch((error: unknown) => {
-          // A step that was only stopped because another one failed.
+          // A step that was only stopped: another one failed, or the run is cancelled, and those that are left withdraw theirs.
           if (error === this.#failed.signal.reason) return;
+          if (this.#outer.aborted && error === this.#outer.reason && !isSuspended(this.#outer)) return;
           this.#fault ??= { error };
           // Nothing may wait behind it, for days if need be: the plan is taken up again from its rows.
           this.#failed.abort(new RunStop('suspended'));
         })
-        .finally(() => this.#running.delete(step.id));
-      this.#running.set(step.id, running);
+        .finally(() => this.#running.delete(running));
+      this.#running.add(running);
     }
+  }
+
+  #wentWell(id: string): boolean {
+    const end = this.#ends.get(id);
+    return end !== undefined && end.kind !== 'failed';
   }
 
   #ended(id: string, end: NodeEnd): void {
     this.#ends.set(id, end);
-    if (end.kind !== 'failed' || (this.#failure !== null && !isWithdrawn(this.#failure))) return;
-    this.#failure = end;
+    if (end.kind !== 'failed') return;
+    this.#failures.push(end);
     this.#failed.abort(new RunStop('cancelled'));
   }
 }

@@ -239,10 +239,10 @@ export class RunRecordStore implements RunRecord {
     });
   }
 
-  async settleUnknown({ id, status, error }: Parameters<RunRecord['settleUnknown']>[0]): Promise<void> {
+  async settleUnknown({ id, status, error, view }: Parameters<RunRecord['settleUnknown']>[0]): Promise<void> {
     await this.#write({
       events: [{ kind: 'tool.finished', data: { invocation: id, status, code: error?.code ?? null } }],
-      change: { id, status, set: errorSet(error) },
+      change: { id, status, set: sql`${errorSet(error)}, view = ${storableText(view)}` },
     });
   }
 

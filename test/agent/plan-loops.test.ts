@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { LoopNode, PlanNode } from '../../src/agent/plan.ts';
+import type { PlanNode } from '../../src/agent/plan.ts';
 import { planBody, planJson, planNodes } from '../../src/agent/plan-body.ts';
 import { orderOfCalls } from '../../src/agent/plan-order.ts';
 import type { Run } from '../../src/agent/run.ts';
@@ -11,27 +11,11 @@ import { newPostgresDatabase } from '../support/databases.ts';
 import { endOldAttempt } from '../support/old-attempt.ts';
 import { until } from '../support/until.ts';
 import { type EngineFixture, startEngine, toolNode } from './engine-fixture.ts';
+import { type Edges, forEach, log, repeat } from './loop-nodes.ts';
 import { ModelServer } from './model-server.ts';
 import { agent, NO_LIMITS, sampleConfig } from './sample-config.ts';
 import { ToolServer } from './tool-server.ts';
 
-type Edges = Partial<Pick<PlanNode, 'dependsOn' | 'onRejected'>>;
-
-const forEach = (id: string, list: JsonValue, nodes: PlanNode[], edges: Edges = {}): PlanNode => ({
-  ...{ kind: 'for-each', id, list, nodes, dependsOn: [], onRejected: 'fail' },
-  ...edges,
-});
-const repeat = (
-  id: string,
-  { atMost = 3, on = ['rejected'] }: Partial<Pick<Extract<LoopNode, { kind: 'repeat' }>, 'atMost' | 'on'>>,
-  nodes: PlanNode[],
-  edges: Edges = {},
-): PlanNode => ({
-  ...{ kind: 'repeat', id, atMost, on, nodes, dependsOn: [], onRejected: 'fail' },
-  ...edges,
-});
-const log = (id: string, args: Record<string, JsonValue> = {}, edges: Edges = {}) =>
-  toolNode(id, 'oa__log', args, edges);
 /** Gated: pays the element of the loop it names. */
 const payItem = (loop: string, edges: Edges = {}, id = 'pay') =>
   toolNode(id, 'oa__pay', { payee: 'Acme Ltd', amount: { $from: loop, path: '/item' } }, edges);
