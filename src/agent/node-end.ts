@@ -1,5 +1,6 @@
 import type { JsonValue } from '../json.ts';
 import type { RunFailure } from './run-failure.ts';
+import { truncateText } from './truncate-text.ts';
 
 /** How a node of a plan, or one round of a loop, ended. */
 export type NodeEnd =
@@ -28,15 +29,28 @@ export interface FailedCall {
 export const resultShown = (end: NodeEnd | undefined): JsonValue =>
   end !== undefined && 'result' in end ? end.result : { status: 'skipped' };
 
-/** The end of a node whose call, at `path`, was blocked or failed. */
-export const failedCall = (path: string, cause: FailedCall): FailedEnd => ({
-  kind: 'failed',
-  error: {
-    code: cause.kind === 'failed' ? 'node_failed' : 'node_blocked',
-    message: `Node "${path}" ${cause.kind === 'failed' ? 'failed' : 'was blocked'} (${cause.code}).`,
-  },
-  cause,
-});
+/** The end of a node whose call, at `path`, was blocked or failed; with what a person wrote, for whoever called the agent. */
+export function failedCall(path: string, cause: FailedCall): FailedEnd {
+  const reason = reasonIn(cause.observation);
+  const quoted =
+    reason === null ? '' : ` The reason given: ${JSON.stringify(truncateText(reason, LONGEST_REASON))}`;
+  const code = cause.kind === 'failed' ? 'node_failed' : 'node_blocked';
+  const what = cause.kind === 'failed' ? 'failed' : 'was blocked';
+  return {
+    kind: 'failed',
+    error: { code, message: `Node "${path}" ${what} (${cause.code}).${quoted}` },
+    cause,
+  };
+}
+
+/** In UTF-16 units. */
+const LONGEST_REASON = 2_000;
+
+/** What a person wrote to a call that was blocked; null where nobody did. */
+export function reasonIn(observation: JsonValue): string | null {
+  if (typeof observation !== 'object' || observation === null || Array.isArray(observation)) return null;
+  return typeof observation.reason === 'string' ? observation.reason : null;
+}
 
 export const failedFor = (error: RunFailure): FailedEnd => ({ kind: 'failed', error, cause: null });
 

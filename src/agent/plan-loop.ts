@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../json.ts';
-import { type FailedEnd, failedFor, type NodeEnd, resultShown } from './node-end.ts';
+import { type FailedEnd, failedFor, type NodeEnd, reasonIn, resultShown } from './node-end.ts';
 import type { LoopNode } from './plan.ts';
 import { MOST_ELEMENTS } from './plan-check.ts';
 import { referencedNodes, resolveReferences } from './plan-references.ts';
@@ -105,11 +105,6 @@ function onRejected(node: LoopNode, end: NodeEnd): NodeEnd {
       return end;
   }
 }
-
-const reasonIn = (observation: JsonValue): JsonValue =>
-  typeof observation === 'object' && observation !== null && !Array.isArray(observation)
-    ? (observation.reason ?? null)
-    : null;
 
 const noList = (path: string, what: string): NodeEnd =>
   failedFor({ code: 'node_failed', message: `Node "${path}" cannot begin: ${what}` });

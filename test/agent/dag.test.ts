@@ -157,7 +157,10 @@ describe('the DAG executor', () => {
     const run = await engine.finished(id);
     expect(run).toMatchObject({
       status: 'failed',
-      error: { code: 'node_blocked', message: 'Node "a" was blocked (rejected).' },
+      error: {
+        code: 'node_blocked',
+        message: 'Node "a" was blocked (rejected). The reason given: "said so"',
+      },
     });
     expect(run.invocations).toMatchObject([
       { node: 'a', status: 'blocked', error: { code: 'rejected' } },

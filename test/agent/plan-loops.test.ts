@@ -156,7 +156,7 @@ describe('loops of a plan', () => {
     const run = await engine.finished(id);
     expect(run.error).toEqual({
       code: 'node_blocked',
-      message: 'Node "each[1]/pay" was blocked (rejected).',
+      message: 'Node "each[1]/pay" was blocked (rejected). The reason given: "said so"',
     });
     expect(ends(run)).toEqual({ 'each[0]/pay': 'blocked cancelled', 'each[1]/pay': 'blocked rejected' });
     expect(tools.calls).toEqual([]);

@@ -226,7 +226,9 @@ describe('a round of a loop', () => {
       const no = await requestOf(id, 'no');
       await parked(id);
       await engine.decide(no, 'reject', 'no');
-      expect((await engine.finished(id)).error?.message).toBe('Node "no" was blocked (rejected).');
+      expect((await engine.finished(id)).error?.message).toBe(
+        'Node "no" was blocked (rejected). The reason given: "no"',
+      );
       expect(await openRequests(id)).toBe(0);
       expect(payees()).toEqual([]);
     },
