@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packageRoot } from '../../src/package-root.ts';
+import { programArguments } from '../support/built-programs.ts';
 
 /** The real service as a process of its own, started by its own command. */
 export interface ServiceProcess {
@@ -19,11 +20,10 @@ export async function startServiceProcess(yaml: string): Promise<ServiceProcess>
   const folder = await mkdtemp(join(tmpdir(), 'countersign-e2e-'));
   const file = join(folder, 'countersign.yaml');
   await writeFile(file, yaml);
-  const child = spawn(
-    process.execPath,
-    ['--import', 'tsx', join(packageRoot, 'src/cli/main.ts'), 'serve', '--config', file],
-    { cwd: packageRoot, stdio: ['ignore', 'pipe', 'pipe'] },
-  );
+  const child = spawn(process.execPath, [...(await programArguments('service')), 'serve', '--config', file], {
+    cwd: packageRoot,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let log = '';
   const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
   const url = await new Promise<string>((resolve, reject) => {
