@@ -25,6 +25,9 @@ export interface KillPoint {
 /** How long anything of this may take on a machine with other work to do. */
 export const PATIENCE_MS = 120_000;
 
+/** For a process that is killed a second after it has started: no time goes into what would pay off later. */
+const SHORT_LIVED = ['--no-opt', '--min-semi-space-size=64', '--max-semi-space-size=64'];
+
 /**
  * One service process after another on one database, each killed at a chosen point; all else lives on: the database, the
  * chats, the tools, and where asked for another service process, which then takes over.
@@ -84,7 +87,7 @@ export class Victim {
   /** Starts the next process. */
   async begin({ parkAfter }: { readonly parkAfter?: string } = {}): Promise<void> {
     const parking = parkAfter === undefined ? '' : `parkAfter: ${parkAfter}\n`;
-    this.#service = await startServiceProcess(this.#yaml + parking);
+    this.#service = await startServiceProcess(this.#yaml + parking, { nodeFlags: SHORT_LIVED });
     this.platforms.serviceUrl = this.#service.url;
   }
 
@@ -112,10 +115,15 @@ export class Victim {
     // Whoever asked hears nothing more: its connection breaks.
     const triggered = trigger().catch(() => {});
     const given = JSON.stringify(point instanceof Promise ? 'a promise' : point);
+    let giveUp: NodeJS.Timeout | undefined;
     await Promise.race([
       reached,
-      new Promise((_, reject) => setTimeout(reject, PATIENCE_MS, new Error(`Not reached: ${given}`)).unref()),
-    ]);
+      new Promise((_, reject) => {
+        const notReached = () =>
+          reject(new Error(`Not reached: ${given}\n${this.service.log().slice(-4_000)}`));
+        giveUp = setTimeout(notReached, PATIENCE_MS);
+      }),
+    ]).finally(() => clearTimeout(giveUp));
     await this.service.kill();
     this.#service = null;
     if (this.#other !== null) this.platforms.serviceUrl = this.#other.url;

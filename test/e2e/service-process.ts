@@ -16,14 +16,22 @@ export interface ServiceProcess {
   stop(): Promise<number | null>;
 }
 
-export async function startServiceProcess(yaml: string): Promise<ServiceProcess> {
+/** `nodeFlags`: further ones for the runtime. */
+export async function startServiceProcess(
+  yaml: string,
+  { nodeFlags = [] }: { readonly nodeFlags?: readonly string[] } = {},
+): Promise<ServiceProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-e2e-'));
   const file = join(folder, 'countersign.yaml');
   await writeFile(file, yaml);
-  const child = spawn(process.execPath, [...(await programArguments('service')), 'serve', '--config', file], {
-    cwd: packageRoot,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(
+    process.execPath,
+    [...nodeFlags, ...(await programArguments('service')), 'serve', '--config', file],
+    {
+      cwd: packageRoot,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
   let log = '';
   const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
   const url = await new Promise<string>((resolve, reject) => {

@@ -7,8 +7,9 @@ import { counted, type Fault, lost } from './kill.ts';
 
 /** The chats live in this process, and looking through all their cards again and again would hold them up. */
 export async function seldom<T>(look: () => Promise<T>): Promise<T> {
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  return look();
+  const found = await look();
+  if (!found) await new Promise((resolve) => setTimeout(resolve, 150));
+  return found;
 }
 
 export const cardsOf = ({ platforms }: Victim, id: string) =>
@@ -28,10 +29,15 @@ export const tap = (victim: Victim, id: string) =>
     actionId: 'countersign.approve',
   });
 
-export async function approve(victim: Victim, id: string) {
-  const { argsDigest } = await read(victim.service.url, id);
+/** As a person does, again where it is answered that it cannot be recorded now; throws where nobody answers. */
+export async function approve({ service: { url } }: Victim, id: string): Promise<void> {
+  const { argsDigest } = await read(url, id);
   const body = { verdict: 'approve', argsDigest };
-  return call(victim.service.url, 'POST', `/v1/confirmations/${id}/votes`, { key: KEYS.liWei, body });
+  const vote = () => call(url, 'POST', `/v1/confirmations/${id}/votes`, { key: KEYS.liWei, body });
+  await until(() => seldom(async () => (await vote()).status < 500), {
+    deadlineMs: PATIENCE_MS,
+    what: 'the vote answered',
+  });
 }
 
 /** How many cards of this request still take taps, in both chats. */
