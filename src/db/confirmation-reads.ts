@@ -76,16 +76,17 @@ export async function readPage(
   return { items: read, unreadable, nextCursor: found.length > filter.limit && last ? cursorOf(last) : null };
 }
 
+/** Read once a statement: compared with a clock that runs on meanwhile, every row that is not due yet would be read. */
+const NOW = sql`(select clock_timestamp())`;
+
 export async function readDue(connection: Connection, limit: number): Promise<DueConfirmations> {
   const ids = (where: SQL | undefined) =>
     connection.select({ id: confirmations.id }).from(confirmations).where(where).limit(limit);
   const { status, executionStatus, decideBy, executeBy, claimedAt, sendBy, runId, toolTimeoutMs, policy } =
     confirmations;
-  const toExpire = await ids(and(eq(status, 'pending'), sql`${decideBy} <= clock_timestamp()`));
-  const toLapse = await ids(and(eq(executionStatus, 'unclaimed'), sql`${executeBy} <= clock_timestamp()`));
-  const toAttend = await ids(
-    and(eq(status, 'pending'), sql`${confirmations.nextStepAt} <= clock_timestamp()`),
-  );
+  const toExpire = await ids(and(eq(status, 'pending'), sql`${decideBy} <= ${NOW}`));
+  const toLapse = await ids(and(eq(executionStatus, 'unclaimed'), sql`${executeBy} <= ${NOW}`));
+  const toAttend = await ids(and(eq(status, 'pending'), sql`${confirmations.nextStepAt} <= ${NOW}`));
   // A run's own executor is certain to have stopped trying once `sendBy` and the tool's time-out are over, with some
   // room to record the result. An outside agent has as long as its policy says, and never less than that. A run's call
   // without a time-out is a delegate's run, which is looked after elsewhere (`createAbandonedCallers`).
@@ -95,11 +96,11 @@ export async function readDue(connection: Connection, limit: number): Promise<Du
       eq(executionStatus, 'claimed'),
       // These two are what the index holds.
       sql`(${runId} is null or ${toolTimeoutMs} is not null)`,
-      sql`${sendBy} <= clock_timestamp()`,
-      sql`${longest} <= clock_timestamp()`,
+      sql`${sendBy} <= ${NOW}`,
+      sql`${longest} <= ${NOW}`,
       or(
         isNotNull(runId),
-        sql`${claimedAt} + ${frozenInterval(sql`${policy} -> 'outcomeWithinMs'`)} <= clock_timestamp()`,
+        sql`${claimedAt} + ${frozenInterval(sql`${policy} -> 'outcomeWithinMs'`)} <= ${NOW}`,
       ),
     ),
   );
@@ -107,14 +108,14 @@ export async function readDue(connection: Connection, limit: number): Promise<Du
     and(
       eq(confirmations.coolingOff, true),
       eq(executionStatus, 'unclaimed'),
-      sql`${confirmations.executableFrom} <= clock_timestamp()`,
+      sql`${confirmations.executableFrom} <= ${NOW}`,
     ),
   );
   const toSettle = await ids(
     and(
       eq(executionStatus, 'unknown'),
       eq(confirmations.settleOpen, false),
-      sql`${confirmations.settleFrom} <= clock_timestamp()`,
+      sql`${confirmations.settleFrom} <= ${NOW}`,
     ),
   );
   const list = (rows: readonly { readonly id: string }[]) => rows.map((row) => row.id as ConfirmationId);

@@ -8,6 +8,7 @@ import { programArguments } from '../support/built-programs.ts';
 /** The real service as a process of its own, started by its own command. */
 export interface ServiceProcess {
   readonly url: string;
+  readonly pid: number;
   /** Everything it logged so far. */
   log(): string;
   /** SIGKILL: no drain, no goodbye. */
@@ -57,6 +58,7 @@ export async function startServiceProcess(
   void (child satisfies ChildProcess);
   return {
     url,
+    pid: child.pid ?? 0,
     log: () => log,
     kill: async () => void (await end('SIGKILL')),
     stop: () => end('SIGTERM'),
