@@ -86,6 +86,7 @@ async function stepMs(facts: RunFacts, record: RunRecord): Promise<number> {
     messages: [],
     invocations: [],
     cancelRequested: false,
+    spokenTurn: null,
     holding: false,
   };
   const ports = portsWithoutPeople();
@@ -94,7 +95,8 @@ async function stepMs(facts: RunFacts, record: RunRecord): Promise<number> {
     progress,
     record,
     scope,
-    keep: (messages) => record.appendMessages(messages),
+    clock: systemClock,
+    keep: (messages, spoken = null) => record.appendMessages(messages, spoken),
     call: (proposed) => invokeTool(proposed, scope, ports),
   });
   const elapsedMs = performance.now() - started;

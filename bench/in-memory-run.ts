@@ -18,9 +18,17 @@ export class SilentRecord implements RunRecord {
   }
 
   async load() {
-    return { facts: this.#facts, messages: [], invocations: [], cancelRequested: false, holding: false };
+    return {
+      facts: this.#facts,
+      messages: [],
+      invocations: [],
+      cancelRequested: false,
+      spokenTurn: null,
+      holding: false,
+    };
   }
   async appendMessages() {}
+  async tell() {}
   async takenUpUnder() {}
   async planned() {}
   async workedMs() {
@@ -52,7 +60,9 @@ export class SilentRecord implements RunRecord {
   }
   async waiting() {}
   async decided() {}
-  async executing() {}
+  async executing() {
+    return { wanted: true };
+  }
   async delegateWaiting() {}
   async executed() {}
   async settled() {}
@@ -78,6 +88,7 @@ export function portsWithoutPeople(): InvokePorts {
       recordOutcome: unreachable,
       cancel: unreachable,
     },
+    unread: new Set(),
     audit: { record: async () => {} },
     mask: MASK_BY_SHAPE,
     clock: systemClock,

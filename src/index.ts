@@ -68,6 +68,7 @@ export type {
   CardActions,
   CardFact,
   CardLine,
+  CardLink,
   CardState,
   Notice,
   RenderedCard,

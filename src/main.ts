@@ -12,6 +12,7 @@ import { createTapHandler } from './confirmation/handle-tap.ts';
 import { createRoster, type Roster } from './confirmation/roster.ts';
 import { createAuditReader } from './db/audit-reader.ts';
 import { createAuditRecorder } from './db/audit-store.ts';
+import { createCardRecords } from './db/card-record-store.ts';
 import { ConnectorLogStore } from './db/connector-log-store.ts';
 import { createTapDeliveries } from './db/delivery-store.ts';
 import { FreezeStore } from './db/freeze-store.ts';
@@ -127,6 +128,7 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
     channels,
     audit: createAuditReader(database),
     auditRecorder,
+    cards: createCardRecords(database),
     refusals: core.refusals,
     readOnly,
     freezes,
@@ -163,6 +165,11 @@ async function assemble(foundation: Foundation): Promise<{ readonly url: string 
     core.confirmations.votesUnderWay,
   );
   metrics.observe('countersign_active_runs', 'Runs that this process works on', engine.activeRuns);
+  metrics.observe(
+    'countersign_unread_requests',
+    'Requests that runs here wait for and that could not be read at the last try',
+    engine.unreadRequests,
+  );
   return { url };
 }
 

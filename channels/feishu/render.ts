@@ -1,4 +1,4 @@
-import type { Card, CardFact, CardInLanguage, RenderedCard } from '../../src/channel/card.ts';
+import type { Card, CardFact, CardInLanguage, CardLink, RenderedCard } from '../../src/channel/card.ts';
 import { SETTLE_ACTIONS, type TapAction } from '../../src/channel/inbound-event.ts';
 import type { JsonObject } from '../../src/json.ts';
 import type { Verdict } from '../../src/verdict.ts';
@@ -116,7 +116,8 @@ function draw(card: CardInLanguage, token: string, detail: Detail): JsonObject {
     ...factElements(card.references, detail, text, SOFT),
     ...summaryElements(card, detail, text),
     ...actionElements(card, token, decisiveShown),
-    linkButton(card),
+    linkButton({ label: card.linkLabel, url: card.link }),
+    ...(card.followedLink === null ? [] : [linkButton(card.followedLink)]),
     ...(detail.digest && card.digest !== null ? factElements([card.digest], detail, text, SOFT) : []),
   ];
   return {
@@ -285,11 +286,11 @@ function reasonForm(label: string, submits: readonly JsonObject[]): JsonObject[]
   return [{ tag: 'form', name: 'reason_form', elements: [input, ...submits] }];
 }
 
-const linkButton = (card: CardInLanguage): JsonObject => ({
+const linkButton = ({ label, url }: CardLink): JsonObject => ({
   tag: 'button',
   type: 'text',
-  text: plainText(card.linkLabel),
-  behaviors: [{ type: 'open_url', default_url: card.link }],
+  text: plainText(label),
+  behaviors: [{ type: 'open_url', default_url: url }],
 });
 
 const divider = (): JsonObject => ({ tag: 'hr' });

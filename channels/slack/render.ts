@@ -1,4 +1,4 @@
-import type { Card, CardFact, RenderedCard } from '../../src/channel/card.ts';
+import type { Card, CardFact, CardLink, RenderedCard } from '../../src/channel/card.ts';
 import { CARD_WORDS, type CardWords } from '../../src/channel/card-words.ts';
 import { factLine } from '../../src/channel/fact-line.ts';
 import { SETTLE_ACTIONS } from '../../src/channel/inbound-event.ts';
@@ -139,11 +139,13 @@ function buttons(card: Card, token: string, mayApprove: boolean): SlackBlock[] {
       if (label !== null) elements.push(button(ACTION_ID[action], label, { value }));
     }
   }
-  if (card.link.length <= LIMITS.buttonUrl) {
-    elements.push(button(ACTION_ID.open, card.linkLabel, { url: card.link }));
-  }
+  elements.push(...linkButton(ACTION_ID.open, { label: card.linkLabel, url: card.link }));
+  if (card.followedLink !== null) elements.push(...linkButton(ACTION_ID.open_followed, card.followedLink));
   return elements.length === 0 ? [] : [{ type: 'actions', block_id: 'countersign.actions', elements }];
 }
+
+const linkButton = (actionId: string, { label, url }: CardLink): SlackBlock[] =>
+  url.length <= LIMITS.buttonUrl ? [button(actionId, label, { url })] : [];
 
 type SlackBlock = Readonly<Record<string, unknown>>;
 

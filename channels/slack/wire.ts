@@ -12,8 +12,9 @@ export const ACTION_ID = {
   succeeded: 'countersign.succeeded',
   failed: 'countersign.failed',
   run_again: 'countersign.run_again',
-  /** The link button; Slack reports it like any other, and nothing follows from it. */
+  /** The link buttons; Slack reports them like any other, and nothing follows from it. */
   open: 'countersign.open',
+  open_followed: 'countersign.open_followed',
 } as const;
 
 export const REASON_MODAL = {
@@ -27,7 +28,7 @@ export const CARD_EVENT_TYPE = 'countersign_card';
 
 const ACTIONS: readonly TapAction[] = ['approve', 'reject', 'revoke', ...SETTLE_ACTIONS];
 
-/** Null for the link button, and for whatever is not ours. */
+/** Null for a link button, and for whatever is not ours. */
 export const actionOf = (actionId: string): TapAction | null =>
   ACTIONS.find((action) => ACTION_ID[action] === actionId) ?? null;
 

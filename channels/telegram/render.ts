@@ -11,14 +11,14 @@ import { writeButtonData } from './wire.ts';
 
 /**
  * A card as one Telegram message: the state, what decides, what became of it, warnings, the facts, the agent's own
- * words, further arguments, the digest, the page's address. One line each. There is no markup in it; all but the address is marked
- * as literal.
+ * words, further arguments, the digest, the pages' addresses. One line each. There is no markup in it; all but the
+ * addresses is marked as literal.
  */
 export function renderCard(card: Card, token: string): RenderedCard {
   const words = CARD_WORDS[card.locale];
-  const link = card.link.length <= LIMITS.link ? `\n${card.link}` : '';
+  const links = [addressLine('', card.link), followedLine(card)].join('');
   // What decides gets its room first; the rest shares what is left.
-  const space = messageSpace(LIMITS.message - link.length, card.locale);
+  const space = messageSpace(LIMITS.message - links.length, card.locale);
   const decisive = decisiveLines(card, words, space);
   const mayApprove = card.actions.kind === 'decide' && card.actions.approvable && decisive.allShown;
   const title = space.take(`${stateIcon(card)} ${card.title}`, LIMITS.title);
@@ -34,10 +34,16 @@ export function renderCard(card: Card, token: string): RenderedCard {
   const lines = [title, ...decisive.lines, ...outcome, ...warnings, ...facts, summary, ...others, digest];
   const body = lines.filter((line) => line !== '').join('\n');
   return {
-    payload: JSON.stringify({ ...literal(body, link), buttons: buttonsOf(card, token, mayApprove) }),
+    payload: JSON.stringify({ ...literal(body, links), buttons: buttonsOf(card, token, mayApprove) }),
     decisiveShown: decisive.allShown,
   };
 }
+
+const addressLine = (label: string, url: string): string =>
+  url.length <= LIMITS.link ? `\n${label}${url}` : '';
+
+const followedLine = ({ followedLink }: Card): string =>
+  followedLink === null ? '' : addressLine(`${onOneLine(followedLink.label)}: `, followedLink.url);
 
 /** What decides may take so much; headline, facts and warnings always have the rest. */
 const DECISIVE_LENGTH = 1800;

@@ -71,6 +71,16 @@ export async function playMoments(world: DemoWorld): Promise<readonly Scene[]> {
   await dialog({ name: 'why it is approved (reason: always)', ...approving, inFeishu: true });
   scenes.push(await directMessages(world, careful));
 
+  const session = 'paper-for-the-quarter';
+  const tooMuch = await ask(world, 'large', { session });
+  await tooMuch.cards.tapInFeishu(LI_WEI, 'reject', words.rejectedBecause);
+  await tooMuch.cards.holding(texts.states.rejected);
+  const less = { ...words.args, amount: '64000.00' };
+  scene(
+    'asked again after a rejection',
+    await (await ask(world, 'large', { args: less, session })).cards.holding(),
+  );
+
   const lost = await ask(world);
   await approve(lost);
   await loseOutcome(world, lost);

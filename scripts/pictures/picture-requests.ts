@@ -11,7 +11,11 @@ export interface Asked {
 export async function ask(
   world: DemoWorld,
   rule = 'large',
-  call: { readonly tool?: string; readonly args?: Readonly<Record<string, string>> } = {},
+  call: {
+    readonly tool?: string;
+    readonly args?: Readonly<Record<string, string>>;
+    readonly session?: string;
+  } = {},
 ): Promise<Asked> {
   const { args, summary } = PICTURE_WORDS[world.locale];
   const { confirmation } = (await asAgent(world, '', {
@@ -20,6 +24,7 @@ export async function ask(
     agent: 'procurement',
     summary,
     metadata: { rule },
+    ...(call.session !== undefined && { session: call.session }),
   })) as { confirmation: { id: string } };
   const cards = requestCards(world, confirmation.id);
   await cards.holding();

@@ -1,6 +1,7 @@
 import { sleep } from '../clock.ts';
-import type { ClosedConfirmationRequest, ConfirmationRequest } from '../confirmation/confirmation-request.ts';
+import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
 import type { ConfirmationId } from '../ids.ts';
+import { awaitDecision } from './await-decision.ts';
 import type { CallScope, OpenCall } from './call-scope.ts';
 import { type ClaimAttempt, newAttempt } from './claim-attempt.ts';
 import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
@@ -58,34 +59,6 @@ export async function awaitApproval(
       return unusable(request);
     default:
       return { kind: 'spent' };
-  }
-}
-
-async function awaitDecision(
-  id: ConfirmationId,
-  scope: CallScope,
-  { confirmations, clock, logger }: InvokePorts,
-): Promise<ClosedConfirmationRequest | null> {
-  for (;;) {
-    try {
-      const request = await scope.waits.during({ kind: 'decision', confirmation: id }, () =>
-        confirmations.wait({ id, timeoutMs: Number.POSITIVE_INFINITY, signal: scope.signal }),
-      );
-      throwIfSuspended(scope.signal);
-      if (request === null) return null;
-      // A cancelled run withdraws what is still open; the answer is then read like any other.
-      if (scope.signal.aborted && isOpen(request)) {
-        await confirmations.cancel({ id, actor: actorOfRun(scope), reason: 'the run was cancelled' });
-        const closed = await confirmations.get(id);
-        if (closed !== null && closed.status !== 'pending') return closed;
-      }
-      if (request.status !== 'pending') return request;
-    } catch (error) {
-      if (error instanceof RunStop) throw error;
-      throwIfSuspended(scope.signal);
-      logger.warn({ err: error, confirmation: id }, 'the confirmation cannot be read; asking again');
-    }
-    await sleep(clock, RETRY_AFTER_MS);
   }
 }
 
@@ -221,9 +194,6 @@ function unusable(request: ConfirmationRequest): Approval {
   if (execution?.status !== 'revoked') return blocked('lapsed', null);
   return blocked('revoked', execution.reason);
 }
-
-const isOpen = (request: ConfirmationRequest): boolean =>
-  request.status === 'pending' || (request.status === 'approved' && request.execution.status === 'unclaimed');
 
 const blocked = (
   code: keyof typeof BLOCK_MESSAGES | BlockedCall['code'],

@@ -14,6 +14,7 @@ export interface SettlementWait {
   readonly confirmations: Pick<ConfirmationService, 'get' | 'cancel'>;
   readonly signals: Pick<RunSignals, 'onConfirmation'>;
   readonly waits: RunWaits;
+  readonly unread: Set<ConfirmationId>;
   /** The run that waits. */
   readonly actor: Actor;
   readonly clock: Clock;
@@ -31,12 +32,17 @@ export interface Settlement {
  * run is cancelled. Rejects with the signal's reason; what people were asked about it meanwhile is withdrawn then.
  */
 export async function awaitSettlement(input: SettlementWait): Promise<Settlement> {
-  let inHandsOf = input.confirmation;
-  for (;;) {
-    const wait = { kind: 'settlement', confirmation: inHandsOf } as const;
-    const news = await input.waits.during(wait, () => newsOf(inHandsOf, input));
-    if (news.kind === 'settled') return news.settlement;
-    inHandsOf = news.to;
+  const { confirmation, unread } = input;
+  let inHandsOf = confirmation;
+  try {
+    for (;;) {
+      const wait = { kind: 'settlement', confirmation: inHandsOf } as const;
+      const news = await input.waits.during(wait, () => newsOf(inHandsOf, input));
+      if (news.kind === 'settled') return news.settlement;
+      inHandsOf = news.to;
+    }
+  } finally {
+    if (confirmation !== null) unread.delete(confirmation);
   }
 }
 
@@ -51,7 +57,7 @@ async function newsOf(inHandsOf: ConfirmationId | null, input: SettlementWait): 
     // Listens first and reads afterwards, so that nothing falls between.
     const changes = watchChanges(input);
     try {
-      const latest = await latestOf(input, changes.ids).catch(() => null);
+      const latest = await readLatest(input, changes.ids);
       const settlement = latest && settlementIn(latest);
       if (settlement) return { kind: 'settled', settlement };
       if (signal.aborted) {
@@ -63,6 +69,21 @@ async function newsOf(inHandsOf: ConfirmationId | null, input: SettlementWait): 
     } finally {
       changes.stop();
     }
+  }
+}
+
+/** The same, and null too where it cannot be read: it is looked at again, and counted meanwhile. */
+async function readLatest(
+  input: SettlementWait,
+  seen: Set<ConfirmationId>,
+): Promise<ConfirmationRequest | null> {
+  try {
+    const latest = await latestOf(input, seen);
+    if (input.confirmation !== null) input.unread.delete(input.confirmation);
+    return latest;
+  } catch {
+    if (input.confirmation !== null) input.unread.add(input.confirmation);
+    return null;
   }
 }
 

@@ -88,14 +88,19 @@ function cutOf(finish: string): AnswerCut | null {
   return HELD_BACK.has(finish) ? 'filter' : null;
 }
 
+/** A text, or as some servers send it, its parts. */
+export function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return content.map((part) => textPart.safeParse(part).data?.text ?? '').join('');
+}
+
 const textPart = z.object({ type: z.literal('text'), text: z.string() });
 
-/** A text, or as some servers send it, its parts; null where it says nothing. */
+/** Null where it says nothing. */
 function textIn(content: unknown): string | null {
-  const text = Array.isArray(content)
-    ? content.map((part) => textPart.safeParse(part).data?.text ?? '').join('')
-    : content;
-  return typeof text === 'string' && text.trim() !== '' ? text : null;
+  const text = textOf(content);
+  return text.trim() !== '' ? text : null;
 }
 
 function tokensIn(usage: z.infer<typeof completion>['usage']): number | null {
@@ -107,7 +112,7 @@ function tokensIn(usage: z.infer<typeof completion>['usage']): number | null {
 }
 
 /** Some servers send an object where the format wants its text. */
-function argumentsText(value: unknown): string {
+export function argumentsText(value: unknown): string {
   if (typeof value === 'string') return value;
   return value === undefined || value === null ? '' : JSON.stringify(value);
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { createArgumentMask } from '../confirmation/argument-mask.ts';
 import type { ConfirmationService } from '../confirmation/confirmation-service.ts';
-import { newEventId } from '../ids.ts';
+import { type ConfirmationId, newEventId } from '../ids.ts';
 import { AgentDirectory, type HookSources } from './agent-directory.ts';
 import { createCallAuthorizer } from './authorize-call.ts';
 import { giveUpRun } from './give-up-run.ts';
@@ -40,6 +40,8 @@ export interface AgentEngine {
   readonly faults: readonly string[];
   /** How many runs this process works on. */
   readonly activeRuns: () => number;
+  /** How many requests calls here wait for that could not be read at the last try. */
+  readonly unreadRequests: () => number;
   /** Takes up the runs that nobody works on and begins to accept new ones. */
   start(): Promise<void>;
   /** Gives every run back as it stands; calls that are being sent come to their end first. */
@@ -50,6 +52,7 @@ export interface AgentEngine {
 export function createAgentEngine(ports: AgentEnginePorts): AgentEngine {
   const { config, store, audit, clock, logger } = ports;
   const mask = createArgumentMask(config.masked);
+  const unread = new Set<ConfirmationId>();
   const agents = new AgentDirectory(config, ports.catalog, ports, clock);
   const watcher = new RunWatcher(ports);
   const pool = new RunPool({
@@ -74,6 +77,7 @@ export function createAgentEngine(ports: AgentEnginePorts): AgentEngine {
     watcher,
     confirmations: ports.confirmations,
     audit,
+    unread,
     mask,
     clock,
     logger,
@@ -87,6 +91,7 @@ export function createAgentEngine(ports: AgentEnginePorts): AgentEngine {
     signals: ports.signals,
     confirmations: ports.confirmations,
     audit,
+    unread,
     mask,
     clock,
     logger,
@@ -96,6 +101,7 @@ export function createAgentEngine(ports: AgentEnginePorts): AgentEngine {
     authorizer: createCallAuthorizer({ ...ports, agents }),
     faults: agents.faults,
     activeRuns: () => pool.size,
+    unreadRequests: () => unread.size,
     async start() {
       watcher.start();
       await pool.start();

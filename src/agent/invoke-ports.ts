@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { ArgumentMask } from '../confirmation/argument-mask.ts';
 import type { Actor, ConfirmationService } from '../confirmation/confirmation-service.ts';
 import type { HookFailure } from '../hook/hook-failure.ts';
+import type { ConfirmationId } from '../ids.ts';
 import type { CallScope } from './call-scope.ts';
 import { recordHookFailure } from './record-hook-failure.ts';
 
@@ -10,6 +11,8 @@ import { recordHookFailure } from './record-hook-failure.ts';
 export interface InvokePorts {
   readonly confirmations: Pick<ConfirmationService, 'get' | 'wait' | 'claim' | 'recordOutcome' | 'cancel'>;
   readonly audit: AuditRecorder;
+  /** Requests that calls here wait for and that could not be read at the last try; kept by those who wait. */
+  readonly unread: Set<ConfirmationId>;
   /** What hooks are not shown once a call has ended. */
   readonly mask: ArgumentMask;
   readonly clock: Clock;

@@ -1,4 +1,5 @@
 import { sleep } from '../clock.ts';
+import { REJECTED_BEFORE } from '../confirmation/gate.ts';
 import { dispatchPreToolUse } from '../hook/dispatch-pre-tool-use.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { awaitApproval } from './await-approval.ts';
@@ -16,7 +17,7 @@ import { endBlocked, endExecuted, endStubbed, executedOutcomeOf } from './end-ca
 import { endSpent } from './end-spent.ts';
 import { insist } from './insist.ts';
 import { actorOfRun, hookFailureRecorder, type InvokePorts } from './invoke-ports.ts';
-import { BLOCK_MESSAGES, type BlockedCall, REJECTED_BEFORE } from './observation.ts';
+import { BLOCK_MESSAGES, type BlockedCall } from './observation.ts';
 import { isSuspended, throwIfSuspended } from './run-stop.ts';
 import { NOT_SENT, SEND_WITHIN_MS } from './send-window.ts';
 import type { Tool, ToolOutcome } from './tool.ts';
@@ -167,9 +168,10 @@ export async function run(
   ports: InvokePorts,
 ): Promise<SettledCall> {
   const notedAtMs = ports.clock.monotonic();
+  let noted: { readonly wanted: boolean };
   try {
     // A momentary fault of the database must not use up what people approved: the time to send allows for a few.
-    await insist(ports.clock, () =>
+    noted = await insist(ports.clock, () =>
       scope.log.executing({ id: call.id, args: call.args, sideEffects: call.sideEffects }),
     );
   } catch (error) {
@@ -179,7 +181,7 @@ export async function run(
   // Right before sending, on a clock that never steps back: a worker that stood still must not send any more.
   const inTime = ports.clock.monotonic() <= (sendBeforeMs ?? notedAtMs + SEND_WITHIN_MS);
   // A process that stops still sends what it has noted and claimed: it is drained, not cut off.
-  const cancelled = scope.signal.aborted && !isSuspended(scope.signal);
+  const cancelled = !noted.wanted || (scope.signal.aborted && !isSuspended(scope.signal));
   if (!inTime || cancelled) {
     await returnGrant(call, scope, ports);
     const code = inTime ? 'cancelled' : 'lapsed';

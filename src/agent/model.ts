@@ -12,6 +12,11 @@ export interface Model {
     readonly messages: readonly ChatMessage[];
     readonly tools: readonly OfferedTool[];
     readonly signal: AbortSignal;
+    /**
+     * The words of the answer so far, each time that there are more of them. Those of an attempt that broke off are void:
+     * the next one begins anew. They are for the eye alone; what counts is the answer.
+     */
+    readonly onText: (text: string) => void;
   }): Promise<ModelAnswer>;
 }
 

@@ -97,5 +97,3 @@ export const BLOCK_MESSAGES = {
   revoked: `The approval of this call was withdrawn. ${NO_OTHER_WAY}`,
   gate_unavailable: `Whether this call is allowed could not be found out. ${NO_OTHER_WAY}`,
 } as const satisfies Partial<Record<BlockCode, string>>;
-
-export const REJECTED_BEFORE = `A person rejected exactly this call earlier in this run, so nobody was asked again. ${NO_OTHER_WAY}`;

@@ -1,7 +1,10 @@
 import { valueAt } from '../confirmation/json-pointer.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonValue } from '../json.ts';
 
-/** `{"$from": "<node>", "path": "<JSON Pointer>"}` in a node's arguments: a value out of another node's result. */
+/**
+ * `{"$from": "<node>", "path": "<JSON Pointer>"}` where a node takes values: one out of another node's result. Inside a
+ * loop, the loop's own name stands for its round.
+ */
 interface PlanReference {
   readonly from: string;
   readonly path: string;
@@ -15,15 +18,17 @@ export function referencedNodes(args: JsonValue): string[] {
   return Object.values(args).flatMap(referencedNodes);
 }
 
-export type ResolvedArguments =
-  | { readonly kind: 'resolved'; readonly args: JsonObject }
+export const isReference = (value: JsonValue): boolean => referenceIn(value) !== null;
+
+export type Resolved =
+  | { readonly kind: 'resolved'; readonly value: JsonValue }
   | { readonly kind: 'missing'; readonly message: string };
 
-/** The arguments with every reference replaced, as hooks and gate will see them. */
+/** The value with every reference replaced, as hooks and gate will see it. */
 export function resolveReferences(
-  args: JsonObject,
+  given: JsonValue,
   resultOf: (node: string) => JsonValue | undefined,
-): ResolvedArguments {
+): Resolved {
   let message: string | null = null;
   const resolve = (value: JsonValue): JsonValue => {
     const reference = referenceIn(value);
@@ -38,8 +43,8 @@ export function resolveReferences(
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, resolve(member)]));
   };
-  const resolved = Object.fromEntries(Object.entries(args).map(([name, value]) => [name, resolve(value)]));
-  return message === null ? { kind: 'resolved', args: resolved } : { kind: 'missing', message };
+  const value = resolve(given);
+  return message === null ? { kind: 'resolved', value } : { kind: 'missing', message };
 }
 
 function referenceIn(value: JsonValue): PlanReference | null {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { RunLimits } from '../config/config.ts';
 import { parseArguments } from '../confirmation/arguments.ts';
 import { CountersignError } from '../errors.ts';
+import { askModel } from './ask-model.ts';
 import type { ChatMessage } from './chat-message.ts';
 import { answerWithheld } from './cut-answer.ts';
 import { type Executor, failedRun, type RunWork } from './executor.ts';
@@ -11,7 +12,7 @@ import { planBody, planNodes } from './plan-body.ts';
 import { PROPOSE_PLAN, proposePlanTool } from './plan-proposal.ts';
 import { limitBeforeModel } from './run-limits.ts';
 import type { RunEnd } from './run-record.ts';
-import { withUniqueIds } from './tool-call-ids.ts';
+import type { SpokenPiece } from './spoken-answer.ts';
 
 type AssistantMessage = Extract<ChatMessage, { role: 'assistant' }>;
 
@@ -52,8 +53,8 @@ export class PlanningExecutor implements Executor {
 
   async #plan(work: RunWork): Promise<{ readonly plan: readonly PlanNode[] } | RunEnd> {
     const messages = [...work.progress.messages];
-    const append = async (added: readonly ChatMessage[]) => {
-      await work.keep(added);
+    const append = async (added: readonly ChatMessage[], spoken: SpokenPiece | null = null) => {
+      await work.keep(added, spoken);
       messages.push(...added);
     };
     if (messages.length === 0) await append(await this.#opening());
@@ -76,11 +77,9 @@ export class PlanningExecutor implements Executor {
       const limit = await limitBeforeModel(messages, this.#limits, work.record);
       if (limit !== null) return limit;
       const tools = [proposePlanTool];
-      const answer = await this.#model.complete({ messages, tools, signal: work.scope.signal });
+      const answer = await askModel({ model: this.#model, messages, tools, work });
       if (answer.kind === 'failed') return failedRun('model_failed', answer.message);
-      const { text, tokens, cut } = answer;
-      const toolCalls = withUniqueIds(answer.toolCalls, messages.length);
-      await append([{ role: 'assistant', content: text, toolCalls, tokens, ...(cut !== null && { cut }) }]);
+      await append([answer.message], answer.spoken);
     }
   }
 

@@ -1,6 +1,7 @@
 import type { RunLimits } from '../config/config.ts';
 import { newInvocationId } from '../ids.ts';
 import { allSettled } from './all-settled.ts';
+import { askModel } from './ask-model.ts';
 import type { ProposedCall } from './call-scope.ts';
 import type { ChatMessage } from './chat-message.ts';
 import { answerCutTwice, answerWithheld, CUT_CALLS, CUT_WORDS } from './cut-answer.ts';
@@ -9,7 +10,7 @@ import type { Model } from './model.ts';
 import { RUN_FAILURES } from './run-failure.ts';
 import { limitBeforeCalls, limitBeforeModel } from './run-limits.ts';
 import type { RunEnd } from './run-record.ts';
-import { withUniqueIds } from './tool-call-ids.ts';
+import type { SpokenPiece } from './spoken-answer.ts';
 
 type AssistantMessage = Extract<ChatMessage, { role: 'assistant' }>;
 
@@ -44,7 +45,7 @@ export class ReactExecutor implements Executor {
       messages.push(...added);
       unsaved.push(...added);
     };
-    const save = () => work.keep(unsaved.splice(0));
+    const save = (spoken: SpokenPiece | null = null) => work.keep(unsaved.splice(0), spoken);
     if (messages.length === 0) {
       add(await this.#opening());
       await save();
@@ -74,19 +75,14 @@ export class ReactExecutor implements Executor {
         await save();
         return limit;
       }
-      const answer = await this.#model.complete({
-        messages,
-        tools: [...work.scope.tools().values()],
-        signal: work.scope.signal,
-      });
+      const tools = [...work.scope.tools().values()];
+      const answer = await askModel({ model: this.#model, messages, tools, work });
       if (answer.kind === 'failed') {
         await save();
         return failedRun('model_failed', answer.message);
       }
-      const { text, tokens, cut } = answer;
-      const toolCalls = withUniqueIds(answer.toolCalls, turn + 1);
-      add([{ role: 'assistant', content: text, toolCalls, tokens, ...(cut !== null && { cut }) }]);
-      await save();
+      add([answer.message]);
+      await save(answer.spoken);
     }
   }
 }

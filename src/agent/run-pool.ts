@@ -108,6 +108,9 @@ export class RunPool {
     this.#unsubscribe = [
       this.#signals.onConfirmation(() => this.lookForWoken()),
       this.#signals.onReconnect(() => this.lookForWoken()),
+      this.#signals.onCancel((run) => {
+        if (this.#active.has(run)) void this.#stopUnwanted().catch(() => {});
+      }),
     ];
     await this.#heartbeat();
     if (this.#exclusive) await this.#store.endOtherLeases(this.#owner);
@@ -155,7 +158,8 @@ export class RunPool {
     // Each call that waits listens, and a turn may hold many.
     setMaxListeners(0, stop.signal);
     if (this.#stopping) stop.abort(new RunStop('suspended'));
-    const record = this.#store.record(lease);
+    // Whoever cancelled it may be another process, whose word comes later or never.
+    const record = this.#store.record(lease, () => stop.abort(new RunStop('cancelled')));
     const place = this.#places.open({ taken: placeTaken, signal: stop.signal });
     const done = this.#workOn(record, stop, place).finally(() => {
       this.#active.delete(lease.run);
@@ -231,7 +235,7 @@ export class RunPool {
   async #tick(): Promise<void> {
     try {
       if (this.#clock.monotonic() - this.#lastHeartbeatMs >= HEARTBEAT_MS) await this.#heartbeat();
-      for (const run of await this.#store.cancelRequestedOf(this.#owner)) this.cancelLocal(run);
+      await this.#stopUnwanted();
       for (const [run, record] of this.#toRelease) {
         await record.release({ fault: true });
         this.#toRelease.delete(run);
@@ -241,6 +245,10 @@ export class RunPool {
     } catch (error) {
       this.#logger.warn({ err: error }, 'the runs cannot be looked after; trying again');
     }
+  }
+
+  async #stopUnwanted(): Promise<void> {
+    for (const run of await this.#store.cancelRequestedOf(this.#owner)) this.cancelLocal(run);
   }
 
   async #heartbeat(): Promise<void> {

@@ -9,6 +9,7 @@ import type { InvocationStatus, Run } from './run.ts';
 import type { RunFailure } from './run-failure.ts';
 import type { RunFacts } from './run-store.ts';
 import type { RunWait } from './run-waits.ts';
+import type { SpokenPiece } from './spoken-answer.ts';
 
 /**
  * What one worker writes about the run that it holds. Every write is fenced: it throws `LeaseLost` when another
@@ -18,8 +19,10 @@ export interface RunRecord extends InvocationLog {
   readonly run: RunId;
   /** The run as it stands; where the work goes on. */
   load(): Promise<RunProgress>;
-  /** What the model said in words among them is told to whoever watches. Once the run is loaded, it may be repeated. */
-  appendMessages(messages: readonly ChatMessage[]): Promise<void>;
+  /** Tells `spoken` to whoever watches, or neither is written. Once the run is loaded, it may be repeated. */
+  appendMessages(messages: readonly ChatMessage[], spoken: SpokenPiece | null): Promise<void>;
+  /** Tells whoever watches what the model has said so far of an answer that is not there yet. */
+  tell(piece: SpokenPiece): Promise<void>;
   /** From here on the run works under these hooks: calls that nobody has judged yet are judged under them. */
   takenUpUnder(hooks: HookChain): Promise<void>;
   /** The plan that the model gave; the run is worked through by it from here on. */
@@ -79,12 +82,15 @@ export interface InvocationLog {
     /** Approved, and to be waited for on: the cool-off has to pass first. */
     readonly coolingOff: boolean;
   }): Promise<void>;
-  /** Written before anything may be sent: from here on, a crash leaves an unknown outcome. */
+  /**
+   * Written before anything may be sent: from here on, a crash leaves an unknown outcome. Not written, and `wanted` is
+   * false, where somebody has asked to stop the run by then: of that and this, the run's row says which came first.
+   */
   executing(input: {
     readonly id: InvocationId;
     readonly args: JsonObject;
     readonly sideEffects: readonly SideEffect[];
-  }): Promise<void>;
+  }): Promise<{ readonly wanted: boolean }>;
   /** The delegate's run that this invocation waits for is itself waiting, or no longer. */
   delegateWaiting(input: {
     readonly id: InvocationId;
@@ -171,6 +177,8 @@ export interface RunProgress {
   readonly messages: readonly ChatMessage[];
   readonly invocations: readonly StoredInvocation[];
   readonly cancelRequested: boolean;
+  /** The latest turn of the model of which anything was told, be its answer on record or not; null where nothing was. */
+  readonly spokenTurn: number | null;
   /** Whether a node holds others. */
   readonly holding: boolean;
 }

@@ -6,11 +6,14 @@ export type RunStopKind = 'cancelled' | 'suspended' | 'parked';
 
 export class RunStop extends Error {
   readonly kind: RunStopKind;
+  /** As the gate reads it (`Handover`): what it has stored by then is found by the next worker. */
+  readonly handsOver: boolean;
 
   constructor(kind: RunStopKind) {
     super(`the run is ${kind}`);
     this.name = 'RunStop';
     this.kind = kind;
+    this.handsOver = kind !== 'cancelled';
   }
 }
 

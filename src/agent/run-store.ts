@@ -53,7 +53,10 @@ export interface RunStore {
   eventCounts(ids: readonly RunId[]): Promise<ReadonlyMap<RunId, number>>;
   childOf(invocation: InvocationId): Promise<RunId | null>;
   eventsAfter(id: RunId, afterSeq: number, limit: number): Promise<readonly RunEvent[]>;
-  /** Asks whoever works on it to stop it, and wakes it where it is parked; false where it is finished or unknown. */
+  /**
+   * Asks whoever works on it to stop it, and wakes it where it is parked; and so for all the open runs that it has
+   * started, however deep: from then on none of them notes a call as executing. False where it is finished or unknown.
+   */
   requestCancel(id: RunId): Promise<boolean>;
   /** Of the runs under `owner`'s lease, those that somebody wants stopped. */
   cancelRequestedOf(owner: string): Promise<readonly RunId[]>;
@@ -77,7 +80,8 @@ export interface RunStore {
   endOtherLeases(owner: string): Promise<void>;
   /** Ends the lease of a process that stops in order. */
   endLease(owner: string): Promise<void>;
-  record(lease: RunLease): RunRecord;
+  /** `onUnwanted` is called by each write that finds that somebody has asked to stop the run. */
+  record(lease: RunLease, onUnwanted?: () => void): RunRecord;
 }
 
 /** Whose session: what its start gives may be about the person, so that nobody else's run gets it. */
@@ -106,6 +110,8 @@ export interface SessionStore {
 /** What another process changed. May be lost; the rows are the truth and a poll is the safety net. */
 export interface RunSignals {
   onRun(listener: (id: RunId) => void): () => void;
+  /** Somebody wants this run stopped. */
+  onCancel(listener: (id: RunId) => void): () => void;
   onConfirmation(listener: (id: ConfirmationId) => void): () => void;
   onReconnect(listener: () => void): () => void;
 }

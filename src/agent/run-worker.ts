@@ -6,7 +6,7 @@ import { awaitSettlement } from './await-settlement.ts';
 import { callAgentTool } from './call-agent-tool.ts';
 import type { CallScope } from './call-scope.ts';
 import { DagExecutor } from './dag-executor.ts';
-import { type Executor, failedRun } from './executor.ts';
+import { type Executor, failedRun, type RunWork } from './executor.ts';
 import { giveUpRun } from './give-up-run.ts';
 import { insist } from './insist.ts';
 import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
@@ -79,30 +79,38 @@ export async function workThrough(
     await giveUpRun(record, ports);
     return failedRun('agent_unavailable', `The agent "${progress.facts.agent}" has no model.`);
   }
-  try {
-    return await executor.run({
-      progress,
-      record,
-      scope,
-      keep: (messages) => insist(ports.clock, () => record.appendMessages(messages)),
-      call: async (proposed, stored, signal) => {
-        try {
-          const within = { ...scope, signal };
-          return await (stored === null
-            ? invokeTool(proposed, within, ports)
-            : resumeCall(proposed, stored, within, ports));
-        } catch (error) {
-          if (!(error instanceof RunStop) && !(error instanceof LeaseLost)) {
-            ports.logger.error(
-              { err: error, run: record.run },
-              'a call met a fault; its run is taken up again',
-            );
-          }
-          stop.abort(new RunStop('suspended'));
-          throw error;
+  const end = await endOfWork(executor, {
+    progress,
+    record,
+    scope,
+    clock: ports.clock,
+    keep: (messages, spoken = null) => insist(ports.clock, () => record.appendMessages(messages, spoken)),
+    call: async (proposed, stored, signal) => {
+      try {
+        const within = { ...scope, signal };
+        return await (stored === null
+          ? invokeTool(proposed, within, ports)
+          : resumeCall(proposed, stored, within, ports));
+      } catch (error) {
+        if (!(error instanceof RunStop) && !(error instanceof LeaseLost)) {
+          ports.logger.error(
+            { err: error, run: record.run },
+            'a call met a fault; its run is taken up again',
+          );
         }
-      },
-    });
+        stop.abort(new RunStop('suspended'));
+        throw error;
+      }
+    },
+  });
+  // Of what an earlier worker began, a plan that fails may not come to all again; no card of it stays open.
+  if (end.status === 'failed') await giveUpRun(record, ports);
+  return end;
+}
+
+async function endOfWork(executor: Executor, work: RunWork): Promise<RunEnd> {
+  try {
+    return await executor.run(work);
   } catch (error) {
     if (error instanceof CountersignError) return failedRun(error.code, error.message);
     throw error;
@@ -187,6 +195,7 @@ function executorFor(
           signals: ports.signals,
           actor: actorOfRun(scope),
           waits: scope.waits,
+          unread: ports.unread,
           clock: ports.clock,
           signal,
         }),

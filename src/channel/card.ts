@@ -46,6 +46,8 @@ export interface CardInLanguage {
   /** The page with everything on it. */
   readonly link: string;
   readonly linkLabel: string;
+  /** The page of the rejected request that this one follows; null where it follows none. */
+  readonly followedLink: CardLink | null;
   /** What a person may do on the card; none once nothing can be stopped any more. */
   readonly actions: CardActions;
 }
@@ -72,6 +74,11 @@ export interface CardLine {
   readonly value: string;
   /** Decisive lines come first and are never cut; a card that cannot show one in full has no approve button. */
   readonly decisive: boolean;
+}
+
+export interface CardLink {
+  readonly label: string;
+  readonly url: string;
 }
 
 export interface CardFact {

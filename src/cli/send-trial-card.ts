@@ -58,6 +58,7 @@ function trialCard(
     verificationCode: '--------',
     link: about.publicUrl ?? 'http://127.0.0.1/',
     linkLabel: 'Countersign',
+    followedLink: null,
     actions: { kind: 'none' },
   });
   const others = LOCALES.filter((locale) => locale !== about.locale);

@@ -143,6 +143,8 @@ export interface ModelConfig {
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly model: string;
+  /** Whether it is asked to answer piece by piece. */
+  readonly stream: boolean;
 }
 
 export type ConnectorConfig = HttpConnectorConfig | McpConnectorConfig;

@@ -1,6 +1,5 @@
 import { assertNever } from '../assert-never.ts';
 import type { CardFact } from '../channel/card.ts';
-import { cutText } from '../channel/cut-text.ts';
 import { visibleText } from '../channel/visible-text.ts';
 import type { Locale } from '../locale.ts';
 import { approvalsOf, approvingVotesOf } from './approvals.ts';
@@ -12,9 +11,10 @@ import type {
   Execution,
   PersonRef,
 } from './confirmation-request.ts';
+import { type FollowedWords, followsFact } from './followed-fact.ts';
 import type { Freeze } from './freeze.ts';
+import { quoted } from './quoted.ts';
 import { deputiesOf, escalatedSeatsOf } from './seats.ts';
-import { maskSecrets } from './secret-shapes.ts';
 import { predecessorFact, successorFact, unknownFacts } from './unknown-facts.ts';
 import type { Vote } from './vote.ts';
 import { zonedTime } from './zoned-time.ts';
@@ -25,17 +25,16 @@ export interface FactStyle {
   readonly timeZone: string;
 }
 
-/** In UTF-16 units: reasons are bounded where they come in, details of an execution here. */
-const LONGEST_DETAIL = 500;
-
 const fact = (label: string, value: string): CardFact => ({ label, value });
 
 /** For whom and by whom it is asked, how far it is, until when: the same in every state. */
 export function cardFacts(
   request: ConfirmationRequest,
   { texts, locale, timeZone }: FactStyle,
+  followedWords: FollowedWords,
 ): readonly CardFact[] {
   return [
+    ...followsFact(request, { texts, timeZone, words: followedWords }),
     fact(texts.facts.requester, `${nameOf(request.requester)} (${visibleText(request.requester.id).text})`),
     fact(texts.facts.agent, visibleText(request.agent).text),
     fact(texts.facts.votes, votesOf(request, texts)),
@@ -213,11 +212,4 @@ function seatFacts(request: ConfirmationRequest, { texts, timeZone }: FactStyle)
     });
   }
   return facts;
-}
-
-/** Other people's words, marked as such; what is cut is said. */
-function quoted(text: string, texts: CardTexts): string {
-  const visible = visibleText(maskSecrets(text)).text;
-  const cut = cutText(visible, LONGEST_DETAIL);
-  return cut.missing === 0 ? `“${visible}”` : `“${cut.text}”${texts.cut(cut.missing)}`;
 }

@@ -11,6 +11,7 @@ import { cardFacts, cardOutcome, cardReferences, freezeWarning } from './card-fa
 import { cardLines } from './card-lines.ts';
 import { CARD_TEXTS, type CardTexts } from './card-texts.ts';
 import type { ConfirmationRequest } from './confirmation-request.ts';
+import { followedWordsOf } from './followed-fact.ts';
 import type { Freeze } from './freeze.ts';
 import { requestLink } from './request-link.ts';
 import { movedCard, restrictedCard } from './restricted-card.ts';
@@ -57,7 +58,7 @@ function cardInLanguage(input: CardOfInput): CardInLanguage {
 }
 
 function wholeCard(input: CardOfInput): CardInLanguage {
-  const { request, freeze, locale, timeZone, publicUrl, mask = MASK_BY_SHAPE } = input;
+  const { request, freeze, locale, timeZone, publicUrl, mask = MASK_BY_SHAPE, view = 'whole' } = input;
   const texts = CARD_TEXTS[locale];
   const style = { texts, locale, timeZone };
   const shown = maskArguments(request.args, request.decisiveFields, mask);
@@ -68,6 +69,8 @@ function wholeCard(input: CardOfInput): CardInLanguage {
   );
   const summary = request.summary === null ? null : visibleText(shown.maskText(request.summary));
   const approvable = missing.length + decisiveMasked.length === 0;
+  // Where the card's own words of people go, those of the request before do not stay either.
+  const followedWords = view === 'whole' && !input.moved ? followedWordsOf(request) : 'none';
   return {
     confirmationId: request.id,
     version: request.version,
@@ -90,7 +93,7 @@ function wholeCard(input: CardOfInput): CardInLanguage {
         : []),
     ],
     summary: summary && { label: texts.agentSays, value: quotedSummary(summary.text, texts) },
-    facts: cardFacts(request, style),
+    facts: cardFacts(request, style, followedWords),
     references: cardReferences(request, style, shown),
     outcome: cardOutcome(request, style),
     verificationCode: request.verificationCode,
@@ -100,6 +103,10 @@ function wholeCard(input: CardOfInput): CardInLanguage {
         : null,
     link: requestLink(publicUrl, request.id),
     linkLabel: texts.link,
+    followedLink: request.follows && {
+      label: texts.followedLink,
+      url: requestLink(publicUrl, request.follows.id),
+    },
     actions: settleActions(request, locale) ?? actionsOf(request, approvable, texts),
   };
 }

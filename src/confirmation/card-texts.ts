@@ -25,6 +25,7 @@ export interface CardTexts {
   readonly agentSays: string;
   readonly facts: Readonly<
     Record<
+      | 'follows'
       | 'agent'
       | 'requester'
       | 'policy'
@@ -39,6 +40,8 @@ export interface CardTexts {
       string
     >
   >;
+  /** Beside a rejection that came before: whether it was, by its digest, of the call that is asked about now. */
+  readonly rejectedCall: Readonly<Record<'same' | 'other', string>>;
   /** A delegate and the person for whom they vote. */
   readonly standsIn: (delegate: string, holder: string) => string;
   readonly until: (words: string, time: string) => string;
@@ -96,6 +99,8 @@ export interface CardTexts {
   readonly revocations: Readonly<Record<RevocationDetail, string>>;
   readonly names: (names: readonly string[]) => string;
   readonly link: string;
+  /** To the page of the request that was rejected before. */
+  readonly followedLink: string;
   readonly revoke: string;
   readonly actions: Readonly<Record<'approve' | 'reject' | 'submit' | 'cancel', string>>;
   /** Over the field for a reason, by when the policy wants one. */
@@ -130,6 +135,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
     cut: CARD_WORDS['zh-CN'].moreCharacters,
     agentSays: '代理自述（未核实）',
     facts: {
+      follows: '此前被拒',
       agent: '发起代理',
       requester: '为谁发起',
       policy: '审批规则',
@@ -137,11 +143,12 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       delegates: '代为审批',
       escalated: '升级后增加',
       code: '核对码',
-      digest: '摘要',
+      digest: '参数指纹',
       deadline: '截止时间',
       run: '运行',
       session: '会话',
     },
+    rejectedCall: { same: '与本次完全相同', other: '与本次不同' },
     standsIn: (delegate, holder) => `${delegate}（代${holder}）`,
     until: (words, time) => `${words}，至 ${time}`,
     since: (words, time) => `${words}，${time} 起`,
@@ -205,6 +212,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
     },
     names: (names) => names.join('、'),
     link: '查看完整请求',
+    followedLink: '查看此前被拒的请求',
     revoke: '撤回批准',
     actions: { approve: '批准', reject: '拒绝', submit: '提交', cancel: '返回' },
     reasonLabels: { never: '理由', 'on-reject': '拒绝理由（拒绝时必填）', always: '理由（必填）' },
@@ -236,6 +244,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
     cut: CARD_WORDS['en-US'].moreCharacters,
     agentSays: 'The agent says (not verified)',
     facts: {
+      follows: 'Rejected before',
       agent: 'Asked by agent',
       requester: 'On behalf of',
       policy: 'Policy',
@@ -248,6 +257,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       run: 'Run',
       session: 'Session',
     },
+    rejectedCall: { same: 'the very same call', other: 'another call of this tool' },
     standsIn: (delegate, holder) => `${delegate} for ${holder}`,
     until: (words, time) => `${words}, until ${time}`,
     since: (words, time) => `${words}, since ${time}`,
@@ -318,6 +328,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
     },
     names: (names) => names.join(', '),
     link: 'Full request',
+    followedLink: 'The rejected request',
     revoke: 'Revoke approval',
     actions: { approve: 'Approve', reject: 'Reject', submit: 'Submit', cancel: 'Back' },
     reasonLabels: { never: 'Reason', 'on-reject': 'Reason (needed to reject)', always: 'Reason (required)' },

@@ -1,6 +1,7 @@
 import type { BlockCode } from '../errors.ts';
 import type { AgentId, ChannelId, ConfirmationId, InvocationId, PersonId, RunId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
+import type { FollowedRejection } from './followed-rejection.ts';
 import type { FrozenApprover } from './frozen-approver.ts';
 import type { FrozenPolicy } from './frozen-policy.ts';
 import type { SeenCard } from './seen-card.ts';
@@ -42,6 +43,8 @@ export interface RequestFacts {
   readonly toolIdempotent: boolean;
   /** The request whose place this one takes: of a run, one of unknown outcome, whose call it runs again. */
   readonly supersedes: ConfirmationId | null;
+  /** The rejection after which it was made; null: none was known when it was. */
+  readonly follows: FollowedRejection | null;
   /** The API key that asked; null for a call of one of our own runs. */
   readonly apiKeyId: string | null;
   readonly policy: FrozenPolicy;

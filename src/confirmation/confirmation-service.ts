@@ -17,6 +17,8 @@ import type { VoteRefusal } from './rights.ts';
 /** The core's door for every surface. What people may meet is a member of an outcome union; faults throw. */
 export interface ConfirmationService {
   get(id: ConfirmationId): Promise<ConfirmationRequest | null>;
+  /** Those of `ids` that are closed, in one look. */
+  getClosed(ids: readonly ConfirmationId[]): Promise<readonly ClosedConfirmationRequest[]>;
   /** The request that this API key made under this Idempotency-Key, and the digest of the body it came with. */
   findByIdempotencyKey(
     apiKeyId: string,

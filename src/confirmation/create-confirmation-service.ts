@@ -49,6 +49,7 @@ export function createConfirmationService(
   const lanes = createDecisionLanes(ports);
   return {
     get: (id) => ports.ledger.find(id),
+    getClosed: async (ids) => (await ports.ledger.findClosed(ids)).closed,
     findByIdempotencyKey: (apiKeyId, key) => ports.ledger.findByIdempotencyKey(apiKeyId, key),
     async explain(id) {
       const request = await ports.ledger.find(id);

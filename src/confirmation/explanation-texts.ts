@@ -50,7 +50,7 @@ export const EXPLANATION_TEXTS: Readonly<Record<Locale, ExplanationTexts>> = {
     allowed: '无需审批：没有规则要求确认。',
     denied: (message) => `拒绝执行（policy_error）：${message}`,
     verificationCode: (code) => `核对码：${code}`,
-    digest: (digest) => `摘要：${digest}`,
+    digest: (digest) => `参数指纹：${digest}`,
     rules: '规则，按尝试的顺序：',
     rulesUnknown: '这份请求早于此项记录，没有保存各规则的情况。',
     notCovered: (tools) => `不适用于此工具（${tools}）`,

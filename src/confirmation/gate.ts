@@ -16,9 +16,20 @@ export interface GatedCall {
   readonly context: HookContext;
   /** The agent is configured with `requireConfirmationForAll`. */
   readonly confirmationForAll: boolean;
-  /** Aborts when nobody waits for the answer any more: then no request is stored, or the stored one is withdrawn. */
+  /**
+   * Aborts when nobody waits for the answer any more: then no request is stored, or the stored one is withdrawn. But
+   * where the reason is a `Handover`: whoever takes the call up finds what was stored.
+   */
   readonly signal: AbortSignal;
 }
+
+/** Why a signal aborts, where this process lets go of a call and another one goes on with it. */
+export interface Handover {
+  readonly handsOver: true;
+}
+
+export const isHandover = (signal: AbortSignal): boolean =>
+  signal.aborted && (signal.reason as Partial<Handover> | null | undefined)?.handsOver === true;
 
 export type GateAnswer =
   | { readonly kind: 'not-needed' }
@@ -32,3 +43,7 @@ export type GateAnswer =
       /** Where a request was stored and ended at once (`undeliverable`). */
       readonly confirmationId: ConfirmationId | null;
     };
+
+/** What is told of a call that is refused without asking: the same, to the letter, was rejected in the same run. */
+export const REJECTED_BEFORE =
+  'A person rejected exactly this call earlier in this run, so nobody was asked again. It was not executed. Do not try to reach the same effect in another way.';

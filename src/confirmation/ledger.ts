@@ -1,6 +1,6 @@
 import type { NewAuditEvent } from '../audit/audit-event.ts';
 import type { ReminderKind } from '../channel/reminder-outbox.ts';
-import type { AgentId, ConfirmationId, PersonId } from '../ids.ts';
+import type { AgentId, ConfirmationId, PersonId, RunId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import type { Verdict } from '../verdict.ts';
 import type { CardPlace } from './card-places.ts';
@@ -31,6 +31,15 @@ export interface ConfirmationLedger {
   explanationOf(id: ConfirmationId): Promise<FrozenExplanation | null>;
   /** Without those that cannot be read, each of which is reported once a process. */
   list(filter: ConfirmationFilter): Promise<ConfirmationPage>;
+  /**
+   * Whether a person rejected a call of this tool with exactly these arguments, as they were asked about it, earlier in
+   * the same run.
+   */
+  wasRejected(call: {
+    readonly run: RunId;
+    readonly tool: string;
+    readonly args: JsonObject;
+  }): Promise<boolean>;
   /** What the switches look at in a request's call; null where there is no such request. */
   switchedCallOf(id: ConfirmationId): Promise<SwitchedCall | null>;
   /** How the switches stand at this moment, without holding them. Throws where that cannot be known. */
@@ -164,8 +173,8 @@ export interface LockedRequest {
   readonly connector: string | null;
 }
 
-/** A request before the database gives it its times. */
-export type NewConfirmation = Omit<RequestFacts, 'createdAt' | 'decideBy'> & {
+/** A request before the database gives it its times, and finds the rejection that it follows. */
+export type NewConfirmation = Omit<RequestFacts, 'createdAt' | 'decideBy' | 'follows'> & {
   readonly toolTimeoutMs: number | null;
   readonly toolWrites: boolean;
   readonly connector: string | null;

@@ -9,7 +9,13 @@ import type { DecisiveField, PersonRef } from './confirmation-request.ts';
 import { digestOf, verificationCodeOf } from './digest.ts';
 import { freezeApprover, freezePolicy } from './freeze-rule.ts';
 import { freezeExplanation } from './frozen-explanation.ts';
-import type { ConfirmationGate, GateAnswer, GatedCall } from './gate.ts';
+import {
+  type ConfirmationGate,
+  type GateAnswer,
+  type GatedCall,
+  isHandover,
+  REJECTED_BEFORE,
+} from './gate.ts';
 import { type GateControls, stoppedBy } from './gate-controls.ts';
 import { pointerOf, valueAt } from './json-pointer.ts';
 import type { ConfirmationLedger, LedgerTransaction, NewConfirmation } from './ledger.ts';
@@ -56,6 +62,11 @@ export const createConfirmationGate = (ports: GatePorts): ConfirmationGate => ({
       return { kind: 'denied', code: 'policy_error', message: policyError(match), confirmationId: null };
     }
     if (context.metadata.evaluation) return { kind: 'stubbed' };
+    // What the hooks make of it may be what somebody said no to, however the model spelt it this time.
+    const { runId, toolName, toolArgs } = context;
+    if (runId !== null && (await ports.ledger.wasRejected({ run: runId, tool: toolName, args: toolArgs }))) {
+      return { kind: 'denied', code: 'rejected', message: REJECTED_BEFORE, confirmationId: null };
+    }
     // Evaluated once more, with the same answer, for what became of each rule: calls that nobody is asked about, which
     // are most, shall not pay for that.
     const trials: PolicyTrial[] = [];
@@ -69,7 +80,7 @@ export const createConfirmationGate = (ports: GatePorts): ConfirmationGate => ({
     if (stored === null) return repeated(context, facts, ports);
     if ('kind' in stored) return stored;
     // The asker's time was over, or its run cancelled, during the commit: nobody should decide about it any more.
-    if (call.signal.aborted) {
+    if (call.signal.aborted && !isHandover(call.signal)) {
       await cancel({ id: stored.created, actor: { type: 'system' }, reason: 'the call was given up' }, ports);
     }
     return stored.answer;

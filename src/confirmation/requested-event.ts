@@ -25,6 +25,8 @@ export const requested = (
     apiKey: request.apiKeyId,
     parentRun: request.parentRunId,
     supersedes: request.supersedes,
+    // What it says of that one is on the record there.
+    follows: request.follows?.id ?? null,
     policy: { ...request.policy },
     approvers: request.approvers.map((approver) => approver.id),
     channels: [...new Set(places.map(({ channel }) => channel))],

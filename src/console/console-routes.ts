@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { createArgumentMask } from '../confirmation/argument-mask.ts';
 import type { ConfirmationService } from '../confirmation/confirmation-service.ts';
+import { followedWordsOf } from '../confirmation/followed-fact.ts';
 import { type Freezes, freezeOf } from '../confirmation/freeze.ts';
 import { authenticate } from '../http/authentication.ts';
 import type { Authenticator } from '../http/authenticator.ts';
@@ -183,10 +184,11 @@ async function showRequest(
   if (!request || !(await visibility.ofConfirmation(viewer, request))) {
     return send(reply, 404, missingPage(locale, path, viewer.person.name));
   }
-  const [deliveries, frozen, record] = await Promise.all([
+  const [deliveries, frozen, record, seesFollowed] = await Promise.all([
     confirmations.deliveriesOf([id]),
     freezes.active(),
     audit.list({ confirmation: id, limit: MOST_EVENTS }),
+    visibility.ofFollowed(viewer, [request]),
   ]);
   const shown = requestPage({
     request,
@@ -194,6 +196,7 @@ async function showRequest(
     deliveries: deliveries.get(id) ?? [],
     adviceOn,
     record,
+    followedWords: seesFollowed.size > 0 ? 'all' : followedWordsOf(request),
     viewer: viewer.person,
     locale,
     timeZone: config.timeZone,

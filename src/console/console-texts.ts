@@ -85,7 +85,7 @@ export const CONSOLE_TEXTS: Readonly<Record<Locale, ConsoleTexts>> = {
       id: '请求编号',
       tool: '工具',
       toolVersion: '工具版本',
-      digest: '摘要',
+      digest: '参数指纹',
       callId: '调用编号',
       approvers: '审批人',
       owner: '代理负责人',

@@ -12,6 +12,7 @@ import type {
   PersonRef,
 } from '../confirmation/confirmation-request.ts';
 import type { DeliveryRecord } from '../confirmation/delivery-record.ts';
+import type { FollowedWords } from '../confirmation/followed-fact.ts';
 import type { Freeze } from '../confirmation/freeze.ts';
 import { leavesOf } from '../confirmation/json-pointer.ts';
 import { seatsOf } from '../confirmation/seats.ts';
@@ -31,6 +32,8 @@ export interface RequestPageInput {
   readonly freeze: Freeze | null;
   readonly deliveries: readonly DeliveryRecord[];
   readonly adviceOn: (channel: ChannelId, error: string) => LocalizedText | null;
+  /** How much of what was written about the rejection before may be told to the viewer. */
+  readonly followedWords: FollowedWords;
   readonly record: { readonly items: readonly AuditEvent[]; readonly nextCursor: string | null };
   readonly viewer: PersonRef;
   readonly locale: Locale;
@@ -80,7 +83,7 @@ ${section(
   texts.sections.facts,
   html`<dl>
 ${field(texts.fields.tool, visible(visibleText(request.tool), texts))}
-${[...cardFacts(request, style), ...cardReferences(request, style, shown)].map(({ label, value }) => field(label, value))}
+${[...cardFacts(request, style, input.followedWords), ...cardReferences(request, style, shown)].map(({ label, value }) => field(label, label === cardTexts.facts.follows ? followed(value, input) : value))}
 ${field(texts.fields.owner, request.agentOwner ?? texts.empty)}
 ${field(texts.fields.approvers, people(seatsOf(request)))}
 ${field(texts.fields.created, time(request.createdAt))}
@@ -126,6 +129,12 @@ ${field(texts.fields.id, html`<code>${request.id}</code>`)}
 ${section(texts.sections.record, recordList(input, texts, time))}`,
   );
 }
+
+/** With a way to the request that was rejected; whoever may not see it is told so there. */
+const followed = (value: string, { request: { follows }, locale }: RequestPageInput): Content =>
+  follows === null
+    ? value
+    : html`<bdi>${value}</bdi> · <a href="/requests/${follows.id}?lang=${locale}">${CARD_TEXTS[locale].followedLink}</a>`;
 
 const adviceLine = (advice: LocalizedText | null, locale: Locale) =>
   advice !== null && html`<br><span class="soft">→ ${advice[locale]}</span>`;

@@ -4,6 +4,7 @@ import type { ConfirmationRow } from './confirmation-row.ts';
 import type { Connection } from './database.ts';
 import { insertDeliveries } from './delivery-store.ts';
 import { insertExplanation } from './explanation-store.ts';
+import { followedBy } from './followed-rejection.ts';
 import { confirmations } from './schema/confirmations.ts';
 
 /** Inserts a pending request and its deliveries; null where its id or its Idempotency-Key is taken. */
@@ -43,6 +44,7 @@ export async function insertConfirmation(
       parentRunId: request.parentRunId,
       invocationId: request.invocationId,
       supersedes: request.supersedes,
+      follows: followedBy(request),
       apiKeyId: request.apiKeyId,
       idempotencyKey: request.idempotencyKey,
       bodyDigest: request.bodyDigest,

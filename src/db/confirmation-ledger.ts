@@ -1,4 +1,4 @@
-import { and, eq } from 'drizzle-orm';
+import { and, eq, isNotNull, sql } from 'drizzle-orm';
 import type { ConfirmationLedger } from '../confirmation/ledger.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { createAbandonedCallers } from './abandoned-callers.ts';
@@ -7,7 +7,9 @@ import { openLedgerTransaction } from './confirmation-transaction.ts';
 import type { Database } from './database.ts';
 import { readExplanation } from './explanation-store.ts';
 import { readControls } from './gate-controls.ts';
+import { jsonb } from './jsonb.ts';
 import { confirmations } from './schema/confirmations.ts';
+import { invocations } from './schema/runs.ts';
 
 /** The ledger over drizzle, the same on PostgreSQL and on the embedded database. */
 export function createConfirmationLedger(input: {
@@ -38,6 +40,20 @@ export function createConfirmationLedger(input: {
       return row ? { id: row.id as ConfirmationId, bodyDigest: row.bodyDigest ?? '' } : null;
     },
     explanationOf: (id) => readExplanation(connection, id),
+    async wasRejected({ run, tool, args }) {
+      const { runId, tool: name, args: asked, errorCode, confirmationId } = invocations;
+      const rows = await connection
+        .select({ id: invocations.id })
+        .from(invocations)
+        .where(
+          and(
+            ...[eq(runId, run), eq(name, tool), eq(errorCode, 'rejected'), isNotNull(confirmationId)],
+            sql`${asked} = ${jsonb(args)}`,
+          ),
+        )
+        .limit(1);
+      return rows.length > 0;
+    },
     async switchedCallOf(id) {
       const [row] = await connection
         .select({ writes: confirmations.toolWrites, connector: confirmations.connector })

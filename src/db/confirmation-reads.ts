@@ -2,6 +2,7 @@ import { and, desc, eq, gte, ilike, isNotNull, lt, ne, or, type SQL, sql } from 
 import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
 import type { ConfirmationFilter, ConfirmationPage } from '../confirmation/confirmation-service.ts';
 import type { DueConfirmations, FoundClosed } from '../confirmation/ledger.ts';
+import type { UnreadableConfirmation } from '../confirmation/unreadable-confirmation.ts';
 import { CountersignError } from '../errors.ts';
 import { type ConfirmationId, parseConfirmationId } from '../ids.ts';
 import { type ConfirmationRow, confirmationOf, type VoteRow } from './confirmation-row.ts';
@@ -11,7 +12,6 @@ import { isAnyOf } from './is-any-of.ts';
 import { preparedPerConnection } from './prepared-per-connection.ts';
 import { readable } from './readable.ts';
 import { confirmations, votes } from './schema/confirmations.ts';
-import type { UnreadableConfirmation } from './unreadable-confirmation.ts';
 
 /** Null where there is none. Throws where its row cannot be read. */
 export async function readConfirmation(

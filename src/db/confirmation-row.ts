@@ -10,15 +10,16 @@ import {
   type Rerun,
   type Revocation,
 } from '../confirmation/confirmation-request.ts';
+import { followedRejection } from '../confirmation/followed-rejection.ts';
 import { frozenApprover } from '../confirmation/frozen-approver.ts';
 import { frozenPolicy } from '../confirmation/frozen-policy.ts';
 import type { SeenCard } from '../confirmation/seen-card.ts';
+import { UnreadableConfirmation } from '../confirmation/unreadable-confirmation.ts';
 import type { Vote } from '../confirmation/vote.ts';
 import type { BlockCode } from '../errors.ts';
 import { agentId, type ConfirmationId, type InvocationId, personId, type RunId } from '../ids.ts';
 import type { JsonObject } from '../json.ts';
 import type { confirmations, votes } from './schema/confirmations.ts';
-import { UnreadableConfirmation } from './unreadable-confirmation.ts';
 
 export type ConfirmationRow = typeof confirmations.$inferSelect;
 export type VoteRow = Pick<
@@ -92,6 +93,7 @@ function factsOf(row: ConfirmationRow): RequestFacts {
     invocationId: row.invocationId as InvocationId | null,
     toolIdempotent: row.toolIdempotent,
     supersedes: row.supersedes,
+    follows: row.follows === null ? null : followedRejection.parse(row.follows),
     apiKeyId: row.apiKeyId,
     policy: frozenPolicy.parse(row.policy),
     approvers: frozenApprovers.parse(row.approvers),

@@ -39,8 +39,8 @@ export interface Notifier {
 }
 
 /**
- * `confirmation`: it changed, so its waiters, its cards and the record have work. `run`: it has a new event. `audit`:
- * the record has a new event that belongs to neither.
+ * `confirmation`: it changed, so its waiters, its cards and the record have work. `run`: it has a new event. `cancel`:
+ * somebody wants that run stopped. `audit`: the record has a new event that belongs to neither.
  */
-export const TOPICS = ['confirmation', 'run', 'audit'] as const;
+export const TOPICS = ['confirmation', 'run', 'cancel', 'audit'] as const;
 export type Topic = (typeof TOPICS)[number];

@@ -232,7 +232,11 @@ export const createTapDeliveries = ({ connection }: Pick<Database, 'connection'>
   seenCard: (input) => findSeenCard(connection, input),
 });
 
-const personOf = ({ personId: id, personName: name }: typeof deliveries.$inferSelect): PersonRef | null =>
+/** Who was written to directly; null: nobody. */
+export const personOf = ({
+  personId: id,
+  personName: name,
+}: Pick<typeof deliveries.$inferSelect, 'personId' | 'personName'>): PersonRef | null =>
   id === null ? null : { id, name: name ?? id };
 
 /** 128 bits in base64url: names a card in its own buttons, and cannot be guessed. */

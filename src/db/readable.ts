@@ -1,4 +1,4 @@
-import { UnreadableConfirmation } from './unreadable-confirmation.ts';
+import { UnreadableConfirmation } from '../confirmation/unreadable-confirmation.ts';
 
 /** Reads each by itself, so that a row that cannot be read is missing alone. Any other fault is thrown. */
 export function readable<Row, Read>(

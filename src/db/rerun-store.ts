@@ -71,7 +71,21 @@ export function createRerunStore(database: Database): RerunStore {
 function logOf(database: Database, { run, invocation }: RerunCall): ExecutionLog {
   return {
     // The claim says that it may be sent from now on; a crash leaves that claim without a result.
-    async executing() {},
+    async executing() {
+      // Locked, so that a cancellation on its way is waited for.
+      const [row] = await database.connection
+        .select({
+          status: runs.status,
+          cancelRequestedAt: runs.cancelRequestedAt,
+          finishedAt: runs.finishedAt,
+        })
+        .from(runs)
+        .where(eq(runs.id, run.id))
+        .for('share');
+      const unwanted =
+        row?.status === 'cancelled' || (row?.finishedAt === null && row.cancelRequestedAt !== null);
+      return { wanted: !unwanted };
+    },
 
     async executed({ status, result }) {
       if (status !== 'succeeded') return;

@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import type { ChatMessage } from '../agent/chat-message.ts';
 import type { PlanNode } from '../agent/plan.ts';
 import { hooksChangedEvent, runFinishedEvent } from '../agent/run-audit.ts';
@@ -13,6 +13,7 @@ import {
 } from '../agent/run-record.ts';
 import type { RunLease } from '../agent/run-store.ts';
 import type { RunWait } from '../agent/run-waits.ts';
+import type { SpokenPiece } from '../agent/spoken-answer.ts';
 import type { HookChain } from '../hook/hook-chain.ts';
 import type { AgentId, ConfirmationId, InvocationId, RunId } from '../ids.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
@@ -20,11 +21,10 @@ import type { CoalescedNotices } from './coalesced-notices.ts';
 import type { Connection, Database } from './database.ts';
 import { jsonb } from './jsonb.ts';
 import { newInvocation, nodeOf } from './new-invocation.ts';
-import { preparedPerConnection } from './prepared-per-connection.ts';
+import { readRunProgress } from './read-run-progress.ts';
 import { rowsOf } from './rows-of.ts';
 import { areWaitedFor } from './run-parking.ts';
-import { runFactsFromRow, storedInvocationFromRow } from './run-rows.ts';
-import { type RunWrite, type WrittenToRun, writeToRun } from './run-write.ts';
+import { type NewRunEvent, type RunWrite, type WrittenToRun, writeToRun } from './run-write.ts';
 import { invocations, runMessages, runs } from './schema/runs.ts';
 import { storableJson, storableText } from './storable-json.ts';
 
@@ -35,41 +35,36 @@ export class RunRecordStore implements RunRecord {
   readonly #fencingToken: number;
   readonly #database: Database;
   readonly #notices: CoalescedNotices;
+  readonly #onUnwanted: () => void;
   #last: Promise<void> = Promise.resolve();
   /** How many messages are on record as far as this worker knows; null before it has looked. */
   #messageCount: number | null = null;
 
-  constructor(database: Database, lease: RunLease, notices: CoalescedNotices) {
+  constructor(
+    database: Database,
+    lease: RunLease,
+    told: { readonly notices: CoalescedNotices; readonly onUnwanted?: (() => void) | undefined },
+  ) {
     this.#database = database;
-    this.#notices = notices;
+    this.#notices = told.notices;
+    this.#onUnwanted = told.onUnwanted ?? (() => {});
     this.run = lease.run;
     this.#agent = lease.agent;
     this.#fencingToken = lease.fencingToken;
   }
 
   async load(): Promise<RunProgress> {
-    const { prepared } = this.#database;
-    const [found] = await runWithMessages(prepared).execute({ run: this.run, token: this.#fencingToken });
-    if (!found) throw new LeaseLost(this.run);
-    this.#messageCount = found.messages.length;
-    const calls = await callsOfRun(prepared).execute({ run: this.run });
-    return {
-      facts: runFactsFromRow(found.row),
-      messages: found.messages,
-      invocations: calls.map(storedInvocationFromRow),
-      cancelRequested: found.row.cancelRequestedAt !== null,
-      holding: found.row.holding,
-    };
+    const progress = await readRunProgress(this.#database.prepared, this.#lease());
+    if (progress === null) throw new LeaseLost(this.run);
+    this.#messageCount = progress.messages.length;
+    return progress;
   }
 
-  async appendMessages(messages: readonly ChatMessage[]): Promise<void> {
+  async appendMessages(messages: readonly ChatMessage[], spoken: SpokenPiece | null): Promise<void> {
     const before = this.#messageCount;
     const rows = messages.map((message, index) => ({ place: index + 1, message: storableJson(message) }));
-    const said = messages.flatMap((message) =>
-      message.role === 'assistant' && message.content !== null ? [message.content] : [],
-    );
     await this.#write({
-      events: said.map((text) => ({ kind: 'model.delta', data: { text } })),
+      events: spoken === null ? [] : [deltaEvent(spoken)],
       insert: sql`
         insert into ${runMessages} (run_id, seq, message)
         select ${this.run}::uuid, last.seq + added.place, added.message
@@ -82,6 +77,10 @@ export class RunRecordStore implements RunRecord {
       }),
     });
     if (before !== null) this.#messageCount = before + messages.length;
+  }
+
+  async tell(piece: SpokenPiece): Promise<void> {
+    await this.#write({ events: [deltaEvent(piece)] });
   }
 
   async planned(plan: readonly PlanNode[]): Promise<void> {
@@ -179,15 +178,18 @@ export class RunRecordStore implements RunRecord {
     });
   }
 
-  async executing({ id, args, sideEffects }: Parameters<InvocationLog['executing']>[0]): Promise<void> {
-    await this.#write({
+  async executing({ id, args, sideEffects }: Parameters<InvocationLog['executing']>[0]) {
+    const { unwanted } = await this.#write({
       events: [],
       change: {
         id,
         status: 'running',
-        set: sql`phase = 'executing', args = ${jsonb(args)}, side_effects = ${jsonb(sideEffects)}, executing_at = clock_timestamp()`,
+        set: sql`phase = case when held.unwanted then phase else 'executing' end,
+          executing_at = case when held.unwanted then executing_at else clock_timestamp() end,
+          args = ${jsonb(args)}, side_effects = ${jsonb(sideEffects)}`,
       },
     });
+    return { wanted: !unwanted };
   }
 
   async delegateWaiting({
@@ -334,13 +336,17 @@ export class RunRecordStore implements RunRecord {
     return and(eq(runs.id, this.run), eq(runs.fencingToken, this.#fencingToken));
   }
 
+  #lease(): RunLease {
+    return { run: this.run, agent: this.#agent, fencingToken: this.#fencingToken };
+  }
+
   async #write(write: RunWrite): Promise<WrittenToRun> {
-    const lease = { run: this.run, agent: this.#agent, fencingToken: this.#fencingToken };
-    const written = await this.#inTurn(() => writeToRun(this.#database.prepared, lease, write));
+    const written = await this.#inTurn(() => writeToRun(this.#database.prepared, this.#lease(), write));
     if (written === null) throw new LeaseLost(this.run);
     // It is committed: a wake-up that is lost, or comes a moment later, only delays whoever watches.
     this.#notices.announce('run', this.run);
     if (write.audit !== undefined) this.#notices.announce('audit', this.run);
+    if (written.unwanted) this.#onUnwanted();
     return written;
   }
 
@@ -355,26 +361,10 @@ export class RunRecordStore implements RunRecord {
   }
 }
 
-const runWithMessages = preparedPerConnection((connection) =>
-  connection
-    .select({
-      row: getTableColumns(runs),
-      messages: sql<readonly ChatMessage[]>`coalesce(
-        (select jsonb_agg(${runMessages.message} order by ${runMessages.seq})
-         from ${runMessages} where ${runMessages.runId} = ${runs.id}), '[]')`,
-    })
-    .from(runs)
-    .where(and(eq(runs.id, sql.placeholder('run')), eq(runs.fencingToken, sql.placeholder('token'))))
-    .prepare('run_with_messages'),
-);
-
-const callsOfRun = preparedPerConnection((connection) =>
-  connection
-    .select()
-    .from(invocations)
-    .where(eq(invocations.runId, sql.placeholder('run')))
-    .prepare('calls_of_run'),
-);
+const deltaEvent = ({ turn, text, first }: SpokenPiece): NewRunEvent => ({
+  kind: 'model.delta',
+  data: { turn, text, first },
+});
 
 const resultText = (result: JsonValue): string | null =>
   result === null ? null : JSON.stringify(storableJson(result));

@@ -1,3 +1,4 @@
+import { orderOfCalls } from '../agent/plan-order.ts';
 import type { Invocation, Run } from '../agent/run.ts';
 import type { CallPosition, InvocationError, StoredInvocation } from '../agent/run-record.ts';
 import type { RunFacts } from '../agent/run-store.ts';
@@ -76,9 +77,8 @@ export function storedInvocationFromRow(row: InvocationRow): StoredInvocation {
 /** As the model asked, or as the plan lists them: side by side, nothing else has an order. */
 function inOrder(row: RunRow, invocations: readonly InvocationRow[]): readonly InvocationRow[] {
   if (row.plan === null) return invocations;
-  const places = new Map(row.plan.map((node, index) => [node.id, index]));
-  const placeOf = ({ node }: InvocationRow) => places.get(node ?? '') ?? places.size;
-  return invocations.toSorted((one, other) => placeOf(one) - placeOf(other));
+  const compare = orderOfCalls(row.plan);
+  return invocations.toSorted((one, other) => compare(one.node ?? '', other.node ?? ''));
 }
 
 const invocationFromRow = (row: InvocationRow): Invocation => ({

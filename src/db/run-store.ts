@@ -29,6 +29,8 @@ export function createRunStore({
   const notices = new CoalescedNotices({ notifier: database.notifier, clock });
   // It is committed: a lost wake-up only delays whoever watches the run, until the next poll.
   const notifyChanged = (id: RunId) => database.notifier.notify('run', id).catch(() => {});
+  // Lost, it is the next look of whoever works on the run that stops it.
+  const notifyCancelled = (id: RunId) => database.notifier.notify('cancel', id).catch(() => {});
   return {
     async create(facts, owner) {
       const outcome = await database.transaction(async (transaction) => {
@@ -119,17 +121,21 @@ export function createRunStore({
     },
 
     async requestCancel(id) {
-      const rows = await connection
-        .update(runs)
-        .set({
-          cancelRequestedAt: sql`coalesce(${runs.cancelRequestedAt}, clock_timestamp())`,
-          parkedAt: null,
-          wokenAt: sql`case when ${runs.parkedAt} is null then ${runs.wokenAt} else clock_timestamp() end`,
-        })
-        .where(and(eq(runs.id, id), inArray(runs.status, [...OPEN])))
-        .returning({ id: runs.id });
-      if (rows.length > 0) await notifyChanged(id);
-      return rows.length > 0;
+      const ids = await database.transaction(async (transaction) => {
+        const rows = await transaction
+          .update(runs)
+          .set({
+            cancelRequestedAt: sql`coalesce(${runs.cancelRequestedAt}, clock_timestamp())`,
+            parkedAt: null,
+            wokenAt: sql`case when ${runs.parkedAt} is null then ${runs.wokenAt} else clock_timestamp() end`,
+          })
+          .where(and(isAnyOf(runs.id, await lockTree(transaction, id)), inArray(runs.status, [...OPEN])))
+          .returning({ id: runs.id });
+        return rows.map((row) => row.id);
+      });
+      const notices = ids.flatMap((each) => [notifyChanged(each), notifyCancelled(each)]);
+      await Promise.all(notices);
+      return ids.includes(id);
     },
 
     async cancelRequestedOf(owner) {
@@ -212,7 +218,7 @@ export function createRunStore({
       await notices.flush();
     },
 
-    record: (lease) => new RunRecordStore(database, lease, notices),
+    record: (lease, onUnwanted) => new RunRecordStore(database, lease, { notices, onUnwanted }),
   };
 }
 
@@ -251,6 +257,25 @@ async function refusalOf(
     select count(*)::integer as count from tree where parent_invocation <> ${parent.invocation}`,
   );
   return (started?.count ?? 0) >= MOST_DELEGATES ? 'too-many' : null;
+}
+
+/**
+ * This run and all that it has started, however deep, the deepest first: whatever goes from a run to the one above it
+ * locks in that order. One that is being started meanwhile is missing; its caller stops it.
+ */
+async function lockTree(transaction: Connection, id: RunId): Promise<readonly RunId[]> {
+  const rows = await rowsOf<{ id: RunId }>(
+    transaction,
+    sql`
+    with recursive tree as (
+      select id from runs where id = ${id}
+      union all
+      select below.id from runs as below join tree on below.parent_run = tree.id
+    )
+    select runs.id from runs join tree on tree.id = runs.id
+    where runs.finished_at is null order by runs.depth desc, runs.id for no key update of runs`,
+  );
+  return rows.map((row) => row.id);
 }
 
 const lockRun = (transaction: Connection, id: RunId) =>

@@ -42,13 +42,15 @@ export interface WrittenToRun {
   readonly answer: boolean;
   /** The run that called this one. */
   readonly parent: RunId | null;
+  /** Whether somebody has asked to stop the run by now, also where they did so while this write waited for its row. */
+  readonly unwanted: boolean;
 }
 
 export interface InvocationChange {
   readonly id: InvocationId;
   /** The status it has afterwards. */
   readonly status: InvocationStatus;
-  /** Whatever else changes: assignments, as in `set`. */
+  /** Whatever else changes: assignments, as in `set`; they may read `held`, the run's row as this write leaves it. */
   readonly set?: SQL;
   /** Where this does not hold for it, the whole write is as if it had been made before: no change, no event. */
   readonly unless?: SQL;
@@ -88,7 +90,8 @@ export async function writeToRun(
         status = ${end === undefined ? statusAfter(lease, change, holding) : sql`${end.status}`}
       where ${runs.id} = ${lease.run} and ${runs.fencingToken} = ${lease.fencingToken} and ${runs.finishedAt} is null
         ${append === null ? sql`` : sql`and ${append.chainExists}`}
-      returning event_seq, parent_run, hook_chain ->> 'revision' as hook_revision
+      returning event_seq, parent_run, hook_chain ->> 'revision' as hook_revision,
+        cancel_requested_at is not null as unwanted
     ),
     changed as (${
       change === undefined
@@ -102,7 +105,8 @@ export async function writeToRun(
       from held, target, jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) as event (place integer, kind text, data jsonb)
     )
     ${append === null ? sql`` : sql`, ${append.parts(sql`exists (select from held) and exists (select from target)`)}`}
-    select (select found from target) is true as changed, ${asks ?? sql`false`} as answer, parent_run as parent
+    select (select found from target) is true as changed, ${asks ?? sql`false`} as answer, parent_run as parent,
+      unwanted
     from held`,
   );
   return held ?? null;

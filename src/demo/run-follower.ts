@@ -30,8 +30,9 @@ export class RunFollower {
   }
 
   async #follow(id: string): Promise<void> {
-    for await (const _kind of this.#service.runEvents(id, this.#stopped.signal)) {
-      this.#keep(await this.#service.run(id));
+    for await (const kind of this.#service.runEvents(id, this.#stopped.signal)) {
+      // What the model says shows in the end; a run that speaks looks the same.
+      if (kind !== 'model.delta') this.#keep(await this.#service.run(id));
     }
     this.#keep(await this.#service.run(id));
   }

@@ -6,6 +6,7 @@ import type { AuditReader } from '../audit/audit-reader.ts';
 import type { Channel } from '../channel/channel.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
+import type { CardRecords } from '../confirmation/card-record.ts';
 import type { ConfirmationService } from '../confirmation/confirmation-service.ts';
 import type { Freezes } from '../confirmation/freeze.ts';
 import type { TapHandler } from '../confirmation/handle-tap.ts';
@@ -25,6 +26,7 @@ export interface AppOptions {
   readonly channels: ReadonlyMap<ChannelId, Channel>;
   readonly audit: AuditReader;
   readonly auditRecorder: AuditRecorder;
+  readonly cards: CardRecords;
   readonly refusals: RefusalRecorder;
   readonly readOnly: ReadOnlySwitch;
   readonly freezes: Freezes;

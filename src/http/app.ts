@@ -14,6 +14,7 @@ import { installRequestLog } from './request-log.ts';
 import { askRoute } from './routes/ask.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { callbackRoute } from './routes/callbacks.ts';
+import { cardsRoute } from './routes/cards.ts';
 import { decideRoutes } from './routes/decide.ts';
 import { executionRoutes } from './routes/execution.ts';
 import { explainRoute } from './routes/explain.ts';
@@ -54,7 +55,7 @@ export function createApp(options: AppOptions): HttpApp {
 function registerRoutes(app: HttpApp, options: AppOptions): void {
   const { config, confirmations, runs, metrics } = options;
   const authenticator = createAuthenticator(config);
-  const visibility = createVisibility({ runs, agents: config.agents });
+  const visibility = createVisibility({ confirmations, runs, agents: config.agents });
   const openRequests = createOpenRequests(app);
 
   app.register(
@@ -74,6 +75,7 @@ function registerRoutes(app: HttpApp, options: AppOptions): void {
       askRoute(v1, ports);
       readConfirmationRoutes(v1, ports);
       explainRoute(v1, ports);
+      cardsRoute(v1, ports);
       executionRoutes(v1, ports);
       decideRoutes(v1, ports);
       settlementRoute(v1, ports);

@@ -37,7 +37,9 @@ export function createConfirmationAccess({
   readonly freezes: Pick<Freezes, 'active'>;
 }): ConfirmationAccess {
   const showAll: ConfirmationAccess['showAll'] = async (request, shown) => {
-    const audience = audienceOf(principalOf(request));
+    const principal = principalOf(request);
+    const audience = audienceOf(principal);
+    const seesFollowed = await visibility.ofFollowed(principal, shown);
     const deliveries = await confirmations.deliveriesOf(shown.map(({ id }) => id));
     const frozen = await freezes.active();
     return shown.map((confirmation) =>
@@ -46,6 +48,7 @@ export function createConfirmationAccess({
         deliveries: deliveries.get(confirmation.id) ?? [],
         frozen: freezeOf(confirmation, frozen) !== null,
         audience,
+        seesFollowed: confirmation.follows !== null && seesFollowed.has(confirmation.follows.id),
       }),
     );
   };

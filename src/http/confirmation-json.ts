@@ -6,6 +6,7 @@ import type {
   Rerun,
 } from '../confirmation/confirmation-request.ts';
 import type { DeliveryRecord } from '../confirmation/delivery-record.ts';
+import type { FollowedRejection } from '../confirmation/followed-rejection.ts';
 import { deputiesOf, seatsOf } from '../confirmation/seats.ts';
 import type { SeenCard } from '../confirmation/seen-card.ts';
 import type { Principal } from './principal.ts';
@@ -26,12 +27,15 @@ export function confirmationJson({
   deliveries,
   frozen,
   audience,
+  seesFollowed,
 }: {
   readonly request: ConfirmationRequest;
   readonly deliveries: readonly DeliveryRecord[];
   /** A freeze keeps it from running now. */
   readonly frozen: boolean;
   readonly audience: Audience;
+  /** The reader may see the rejected request that this one follows. */
+  readonly seesFollowed: boolean;
 }): ConfirmationJson {
   const decision = request.status === 'pending' ? null : decisionJson(request, audience);
   return {
@@ -49,6 +53,7 @@ export function confirmationJson({
     invocation: request.runId === null ? null : request.invocationId,
     supersedes: request.supersedes,
     supersededBy: request.supersededBy,
+    follows: request.follows && followsJson(request.follows, { audience, seesFollowed }),
     requester: personJson(request.requester),
     policy: { id: request.policy.id, quorum: request.policy.quorum },
     ...(audience === 'people' ? peopleJson(request) : {}),
@@ -62,6 +67,18 @@ export function confirmationJson({
     deliveries: deliveries.map((delivery) => deliveryJson(delivery, audience)),
   };
 }
+
+/** Who may not see the rejected request learns that there is one, and which. */
+const followsJson = (
+  { id, at, sameArguments, reason, by }: FollowedRejection,
+  { audience, seesFollowed }: { readonly audience: Audience; readonly seesFollowed: boolean },
+) => ({
+  id,
+  at: at.toISOString(),
+  sameArguments,
+  ...(seesFollowed ? { reason } : {}),
+  ...(seesFollowed && audience === 'people' ? { by: personJson(by) } : {}),
+});
 
 /** Of a direct message an agent learns whether it was sent, but nothing by which a platform could name its reader. */
 function deliveryJson(

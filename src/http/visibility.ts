@@ -2,8 +2,9 @@ import type { Run } from '../agent/run.ts';
 import type { RunService } from '../agent/run-service.ts';
 import type { Config } from '../config/config.ts';
 import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
+import type { ConfirmationService } from '../confirmation/confirmation-service.ts';
 import { isSeated } from '../confirmation/seats.ts';
-import type { RunId } from '../ids.ts';
+import type { ConfirmationId, RunId } from '../ids.ts';
 import { hasRole } from './access.ts';
 import type { PersonPrincipal, Principal } from './principal.ts';
 
@@ -14,15 +15,25 @@ import type { PersonPrincipal, Principal } from './principal.ts';
 export interface Visibility {
   ofConfirmation(principal: Principal, request: ConfirmationRequest): Promise<boolean>;
   ofRun(principal: Principal, run: Run): Promise<boolean>;
+  /**
+   * Of the rejections that these requests follow, those about which the principal may read everything: it may see the
+   * rejected request too. `requests` are such as it may see.
+   */
+  ofFollowed(
+    principal: Principal,
+    requests: readonly ConfirmationRequest[],
+  ): Promise<ReadonlySet<ConfirmationId>>;
 }
 
 /** Delegates of delegates: more than anybody nests on purpose, and an end where a row would point in a circle. */
 const DEEPEST_DELEGATION = 16;
 
 export function createVisibility({
+  confirmations,
   runs,
   agents,
 }: {
+  readonly confirmations: Pick<ConfirmationService, 'getClosed'>;
   readonly runs: Pick<RunService, 'get'>;
   readonly agents: Config['agents'];
 }): Visibility {
@@ -61,6 +72,13 @@ export function createVisibility({
       if (principal.type === 'person') return isInvolved(principal, request);
       if (principal.speaksFor(request.agent)) return true;
       return request.runId !== null && ofRunWithId(principal, request.runId);
+    },
+    async ofFollowed(principal, requests) {
+      const ids = requests.flatMap(({ follows }) => follows?.id ?? []);
+      // Of the same run, or of the same agent: a key that sees the one sees the other.
+      if (ids.length === 0 || seesEverything(principal) || principal.type === 'key') return new Set(ids);
+      const followed = await confirmations.getClosed([...new Set(ids)]);
+      return new Set(followed.filter((request) => isInvolved(principal, request)).map(({ id }) => id));
     },
   };
 }

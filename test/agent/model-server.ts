@@ -1,5 +1,6 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { chunksOf, LiveStream, type StreamPart } from './model-stream.ts';
 
 export interface WireCall {
   readonly id?: string;
@@ -11,10 +12,15 @@ export interface WireCall {
 export type Turn =
   | { readonly text: string }
   | { readonly calls: readonly WireCall[] }
+  /** One JSON body, whether a stream was asked for or not. */
   | { readonly raw: unknown }
+  /** These chunks, and then the end, or a break. */
+  | { readonly stream: readonly StreamPart[]; readonly ending?: 'end' | 'break' | 'open' }
+  /** A stream in the hands of the test. */
+  | { readonly live: (stream: LiveStream) => void }
   | { readonly status: number; readonly headers?: Record<string, string> }
-  /** Whatever this is, behind status 200. */
-  | { readonly body: string; readonly contentType: string }
+  /** Whatever this is, behind status 200 where it does not say another. */
+  | { readonly body: string; readonly contentType: string; readonly status?: number }
   /** Nothing at all comes back. */
   | { readonly silent: true }
   /** The answer begins, and never goes on. */
@@ -30,12 +36,15 @@ export interface WireMessage {
 
 export interface ModelRequest {
   readonly model: string;
+  readonly stream?: boolean;
+  readonly stream_options?: object;
   readonly messages: readonly WireMessage[];
   readonly tools?: readonly { readonly function: { readonly name: string } }[];
 }
 
 /**
- * A model behind the real wire format. Each model name has a script of its own, one turn a request. As strict as the
+ * A model behind the real wire format, which streams where it is asked to. Each model name has a script of its own, one
+ * turn a request. As strict as the
  * strict providers: every tool call of a turn has exactly one result, right behind it, and none has another; and the
  * arguments of each are a JSON object.
  */
@@ -45,7 +54,8 @@ export class ModelServer {
   readonly #followers = new Map<string, (request: ModelRequest) => Turn>();
   readonly #server: Server;
 
-  constructor() {
+  /** Without `streams` it answers as servers do that know of none: in one piece, whatever they are asked. */
+  constructor({ streams = true } = {}) {
     this.#server = createServer((request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -64,7 +74,7 @@ export class ModelServer {
           return;
         }
         if ('body' in turn) {
-          response.writeHead(200, { 'content-type': turn.contentType });
+          response.writeHead(turn.status ?? 200, { 'content-type': turn.contentType });
           response.end(turn.body);
           return;
         }
@@ -77,6 +87,23 @@ export class ModelServer {
         if ('status' in turn) {
           response.writeHead(turn.status, { 'content-type': 'application/json', ...turn.headers });
           response.end(JSON.stringify({ error: { message: fault ?? 'sk-secret-of-the-tests is no good' } }));
+          return;
+        }
+        if ('stream' in turn) {
+          const stream = streamOver(response);
+          for (const part of turn.stream) stream.send(part);
+          if (turn.ending === 'break') stream.break();
+          else if (turn.ending !== 'open') stream.end();
+          return;
+        }
+        if ('live' in turn) {
+          turn.live(streamOver(response));
+          return;
+        }
+        if (!('raw' in turn) && body.stream === true && streams) {
+          const stream = streamOver(response);
+          for (const chunk of chunksOf(turn)) stream.send(chunk);
+          stream.end();
           return;
         }
         response.writeHead(200, { 'content-type': 'application/json' });
@@ -122,6 +149,12 @@ export const toolResults = (request: ModelRequest | undefined): string[] => {
 
 export const toolResult = (request: ModelRequest | undefined): Record<string, unknown> =>
   JSON.parse(toolResults(request)[0] ?? 'null') as Record<string, unknown>;
+
+function streamOver(response: ServerResponse): LiveStream {
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
+  response.flushHeaders();
+  return new LiveStream(response);
+}
 
 const completionOf = (turn: { text: string } | { calls: readonly WireCall[] }) => ({
   id: 'chatcmpl-1',

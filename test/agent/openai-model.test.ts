@@ -1,4 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  LONGEST_ANSWER_MS,
+  LONGEST_REMAINDER_MS,
+  LONGEST_SILENCE_MS,
+} from '../../src/agent/answer-patience.ts';
 import { createOpenAiModel } from '../../src/agent/openai-model.ts';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -7,12 +12,14 @@ import { ModelServer } from './model-server.ts';
 describe('the model client', () => {
   const server = new ModelServer();
   const waits: number[] = [];
+  const heard: string[] = [];
   let timeUp = () => {};
   const impatient: Clock = {
     ...systemClock,
     setTimer: (delayMs, run) => {
-      // The time of a whole request is not waited for, it is what a test lets pass.
-      if (delayMs === 120_000) {
+      // The time of an answer is not waited for, it is what a test lets pass.
+      if (delayMs === LONGEST_ANSWER_MS || delayMs === LONGEST_REMAINDER_MS) return () => {};
+      if (delayMs === LONGEST_SILENCE_MS) {
         timeUp = run;
         return () => {};
       }
@@ -29,16 +36,25 @@ describe('the model client', () => {
   beforeEach(() => {
     server.requests.length = 0;
     waits.length = 0;
+    heard.length = 0;
   });
 
-  const ask = (options: { readonly baseUrl?: string; readonly signal?: AbortSignal } = {}) =>
+  const ask = (
+    options: { readonly baseUrl?: string; readonly stream?: boolean; readonly signal?: AbortSignal } = {},
+  ) =>
     createOpenAiModel(
-      { baseUrl: options.baseUrl ?? baseUrl, apiKey: 'sk-secret-of-the-tests', model: 'm' },
+      {
+        baseUrl: options.baseUrl ?? baseUrl,
+        apiKey: 'sk-secret-of-the-tests',
+        model: 'm',
+        stream: options.stream ?? true,
+      },
       impatient,
     ).complete({
       messages: [{ role: 'user', content: 'Hello.' }],
       tools: [],
       signal: options.signal ?? new AbortController().signal,
+      onText: (text) => heard.push(text),
     });
 
   it('takes an answer as it comes', async () => {
@@ -50,7 +66,22 @@ describe('the model client', () => {
       tokens: expect.any(Number),
       cut: null,
     });
+    expect(server.requests).toEqual([
+      {
+        model: 'm',
+        messages: [{ role: 'user', content: 'Hello.' }],
+        stream: true,
+        stream_options: { include_usage: true },
+      },
+    ]);
+    expect(heard).toEqual(['Hello', 'Hello too.']);
+  });
+
+  it('asks without streaming where the configuration says so', async () => {
+    server.script('m', [{ text: 'Hello too.' }]);
+    expect(await ask({ stream: false })).toMatchObject({ text: 'Hello too.' });
     expect(server.requests).toEqual([{ model: 'm', messages: [{ role: 'user', content: 'Hello.' }] }]);
+    expect(heard).toEqual([]);
   });
 
   it.each([

@@ -334,6 +334,7 @@ describe('the ReAct executor', () => {
       'run.finished',
     ]);
     expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    expect(events[5]?.data).toEqual({ turn: 2, text: 'Done.', first: true });
     expect((await engine.events(id)).length).toBe(7);
     const late = engine.engine.runs.events({ id, afterSeq: 7, signal: AbortSignal.timeout(5_000) });
     for await (const event of late) throw new Error(`there is nothing after the end, not ${event.kind}`);

@@ -508,7 +508,11 @@ describe('a run whose process is gone', () => {
       depth: 0,
     });
 
-    const said = (content: string) => [{ role: 'assistant' as const, content, toolCalls: [], tokens: 0 }];
+    const said = (content: string) =>
+      [
+        [{ role: 'assistant' as const, content, toolCalls: [], tokens: 0 }],
+        { turn: 1, text: content, first: true },
+      ] as const;
 
     async function created(runs: RunStore, id: RunId, owner: string): Promise<RunLease> {
       const creation = await runs.create(facts(id), owner);
@@ -520,13 +524,13 @@ describe('a run whose process is gone', () => {
       const id = newRunId();
       const lease = await created(store(), id, 'one');
       const stale = store().record(lease);
-      await stale.appendMessages(said('mine'));
+      await stale.appendMessages(...said('mine'));
       const [taken, ...others] = (
         await store().takeOver({ owner: 'two', limit: 100, lapsed: true, working: [] })
       ).filter(({ run }) => run === id);
       expect(others).toEqual([]);
       expect(taken?.fencingToken).toBe(2);
-      await expect(stale.appendMessages(said('mine too'))).rejects.toThrow(LeaseLost);
+      await expect(stale.appendMessages(...said('mine too'))).rejects.toThrow(LeaseLost);
       await expect(stale.finish({ status: 'failed', output: null, error: null })).rejects.toThrow(LeaseLost);
       if (taken) await store().record(taken).finish({ status: 'cancelled', output: null, error: null });
       expect((await store().eventsAfter(id, 0, 10)).map(({ kind }) => kind)).toEqual([
@@ -541,9 +545,9 @@ describe('a run whose process is gone', () => {
       const lease = await created(store(), id, 'one');
       const [record, unheard] = [store().record(lease), store().record(lease)];
       for (const one of [record, unheard]) await one.load();
-      await unheard.appendMessages(said('one'));
-      await record.appendMessages(said('one'));
-      await record.appendMessages(said('two'));
+      await unheard.appendMessages(...said('one'));
+      await record.appendMessages(...said('one'));
+      await record.appendMessages(...said('two'));
       expect((await record.load()).messages.map(({ content }) => content)).toEqual(['one', 'two']);
       const events = await store().eventsAfter(id, 0, 10);
       expect(events.map(({ seq, data }) => [seq, data.text])).toEqual([
@@ -607,7 +611,7 @@ describe('a run whose process is gone', () => {
       });
       const id = newRunId();
       const lease = await created(deaf, id, 'one');
-      await deaf.record(lease).appendMessages(said('mine'));
+      await deaf.record(lease).appendMessages(...said('mine'));
       expect(await deaf.requestCancel(id)).toBe(true);
       await deaf.record(lease).finish({ status: 'cancelled', output: null, error: null });
     });

@@ -1,6 +1,9 @@
+import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Config } from '../../src/config/config.ts';
 import type { ConfirmationRequest } from '../../src/confirmation/confirmation-request.ts';
 import type { Settlement } from '../../src/confirmation/confirmation-service.ts';
+import { FreezeStore } from '../../src/db/freeze-store.ts';
 import type { ConfirmationId, RunId } from '../../src/ids.ts';
 import { personId } from '../../src/ids.ts';
 import {
@@ -22,17 +25,29 @@ import { toolNode } from './engine-fixture.ts';
 const AGAIN: Call = { tool: 'oa__pay_again', args: PAYMENT };
 const NEVER: Call = { tool: 'oa__pay_never', args: PAYMENT };
 
+const withTwoApprovers = (config: Config): Config => ({
+  ...config,
+  people: config.people.flatMap((person) =>
+    person.id === 'li.wei' ? [person, { ...person, id: personId('wang.fang'), name: '王芳' }] : [person],
+  ),
+  defaultPolicy: config.defaultPolicy && {
+    ...config.defaultPolicy,
+    approvers: ['li.wei', 'wang.fang'].map(personId),
+  },
+});
+
 describe('a call whose outcome nobody knows', () => {
   let rig: CaseRig;
   let other: EngineFixture;
 
   beforeAll(async () => {
-    rig = await startRig();
+    rig = await startRig({ change: withTwoApprovers });
     other = await rig.another();
   });
   afterAll(() => rig.stop());
   beforeEach(() => {
     rig.payments.calls.length = 0;
+    rig.payments.breaks = 1;
   });
 
   const get = async (id: ConfirmationId): Promise<ConfirmationRequest> => {
@@ -54,10 +69,10 @@ describe('a call whose outcome nobody knows', () => {
     return request.id;
   }
 
-  const settle = (id: ConfirmationId, status: Settlement, engine = rig.engine) =>
+  const settle = (id: ConfirmationId, status: Settlement, engine = rig.engine, person = 'li.wei') =>
     engine.confirmations.settle({
       id,
-      person: personId('li.wei'),
+      person: personId(person),
       status,
       detail: 'looked it up',
       surface: { kind: 'api' },
@@ -185,6 +200,49 @@ describe('a call whose outcome nobody knows', () => {
     expect(await get(first)).toMatchObject({ supersededBy: second.id });
   });
 
+  it.each(EXECUTORS)(
+    'may take more than one more attempt: each is asked about, and the run goes on with the last ($executor)',
+    async ({ start }) => {
+      rig.payments.breaks = 2;
+      const { id } = await start(rig.engine, [AGAIN]);
+      const first = await unknown(id);
+      const second = await askedAgain(first);
+      await vote(rig.engine, second, 'approve');
+      await ended(second.id, 'unknown');
+      await endOldAttempt(rig.database, second.id);
+      const third = await askedAgain(second.id);
+      expect(third).toMatchObject({ supersedes: second.id, argsDigest: second.argsDigest });
+      await vote(other, third, 'approve');
+      await ended(third.id, 'succeeded');
+      expect(await rig.engine.finished(id)).toMatchObject({
+        status: 'succeeded',
+        invocations: [{ status: 'succeeded', confirmation: first, result: { payment: 'P-2' } }],
+      });
+      expect(new Set(keysOf('/flaky')).size).toBe(1);
+      expect(keysOf('/flaky').length).toBe(3);
+    },
+  );
+
+  it('a second attempt that is frozen meanwhile is not made, and the outcome is as unknown as before', async () => {
+    const freezes = new FreezeStore(rig.database);
+    const { id } = await rig.engine.start({ agent: BUYER, input: script([AGAIN]) });
+    const first = await unknown(id);
+    const second = await askedAgain(first);
+    const by = { id: personId('li.wei'), name: '李伟' };
+    await freezes.start({ tools: ['oa__*'], reason: 'x', by });
+    await vote(rig.engine, second, 'approve');
+    await ended(second.id, 'revoked');
+    expect(await get(first)).toMatchObject({ supersededBy: null, execution: { status: 'unknown' } });
+    // Asked about while it is frozen, and decided when it is not any more.
+    const third = await askedAgain(first);
+    for (const freeze of await freezes.active())
+      for (const ending of [by, { id: personId('zhao.min'), name: '赵敏' }])
+        await freezes.end({ id: freeze.id, by: ending, mayStill: () => true });
+    await vote(rig.engine, third, 'approve');
+    await ended(third.id, 'succeeded');
+    expect(rig.payments.callsTo('/flaky').length).toBe(2);
+  });
+
   it('one of many people at once has the word, and the others are told whose it was', async () => {
     const { id } = await rig.engine.start({ agent: BUYER, input: script([AGAIN]) });
     const first = await unknown(id);
@@ -194,6 +252,7 @@ describe('a call whose outcome nobody knows', () => {
           first,
           (['succeeded', 'failed', 'run_again'] as const)[index % 3] ?? 'failed',
           index % 2 === 0 ? rig.engine : other,
+          index % 4 < 2 ? 'li.wei' : 'wang.fang',
         ),
       ),
     );
@@ -203,8 +262,10 @@ describe('a call whose outcome nobody knows', () => {
     const by =
       execution?.status === 'unknown'
         ? execution.rerun?.by
-        : execution && 'settledBy' in execution && execution.settledBy;
-    expect(by).toMatchObject({ id: 'li.wei' });
+        : execution && 'settledBy' in execution
+          ? execution.settledBy
+          : null;
+    expect(by).toMatchObject({ id: expect.stringMatching(/^(li\.wei|wang\.fang)$/) });
     for (const loser of said.filter(({ kind }) => kind !== 'settled')) {
       expect(loser).toMatchObject({
         kind: 'refused',
@@ -212,7 +273,7 @@ describe('a call whose outcome nobody knows', () => {
       });
     }
     const settled = (await rig.engine.recorded(id)).filter(({ kind }) => kind === 'outcome.settled');
-    expect(settled).toHaveLength(1);
+    expect(settled).toMatchObject([{ data: { person: by?.id } }]);
     if (request.supersededBy !== null)
       await rig.engine.confirmations.cancel({
         id: request.supersededBy,
@@ -307,6 +368,22 @@ describe('a call whose outcome nobody knows', () => {
     await rig.engine.engine.runs.cancel(id);
     expect(await rig.engine.finished(id)).toMatchObject({ status: 'cancelled' });
     await until(async () => (await get(second.id)).status === 'cancelled');
+    expect(rig.payments.callsTo('/flaky').length).toBe(1);
+  });
+
+  it('a run that somebody has asked to stop gets nothing run again, even where its own process has not heard of it', async () => {
+    const { id } = await rig.engine.start({ agent: BUYER, plan: [toolNode('a', 'oa__pay_again', PAYMENT)] });
+    const second = await askedAgain(await unknown(id));
+    await rig.database.connection.execute(
+      sql`update runs set cancel_requested_at = clock_timestamp() where id = ${id}`,
+    );
+    await vote(rig.engine, second, 'approve');
+    expect(await rig.engine.finished(id)).toMatchObject({ status: 'cancelled' });
+    await until(async () => {
+      const { status, ...rest } = await get(second.id);
+      if (status !== 'approved' || !('execution' in rest)) return status === 'cancelled';
+      return ['failed', 'revoked'].includes(rest.execution.status);
+    });
     expect(rig.payments.callsTo('/flaky').length).toBe(1);
   });
 

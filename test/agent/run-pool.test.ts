@@ -35,7 +35,10 @@ function startPool() {
   };
   const pool = new RunPool({
     ...{ owner: 'one', store, clock, logger: ignoreLog, exclusive: false, resumeAtOnce: () => 1 },
-    signals: { onConfirmation: () => () => {}, onRun: () => () => {}, onReconnect: () => () => {} },
+    signals: {
+      ...{ onConfirmation: () => () => {}, onRun: () => () => {}, onCancel: () => () => {} },
+      onReconnect: () => () => {},
+    },
     work: unused,
     abandon: unused,
   });

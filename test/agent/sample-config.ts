@@ -126,7 +126,7 @@ export const sampleConfig = (input: {
   models: Object.fromEntries(
     input.agents.map(({ id }) => [
       id,
-      { baseUrl: input.modelUrl, apiKey: 'sk-secret-of-the-tests', model: id },
+      { baseUrl: input.modelUrl, apiKey: 'sk-secret-of-the-tests', model: id, stream: true },
     ]),
   ),
   masked: [],

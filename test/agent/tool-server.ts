@@ -12,6 +12,8 @@ export interface ReceivedCall {
 /** A payment system on loopback with a ledger of what reached it. The path says how it behaves. */
 export class ToolServer {
   readonly calls: ReceivedCall[] = [];
+  /** How often `/flaky` breaks under each key. */
+  breaks = 1;
   /** How deep the answer of `/deep` is nested. */
   levels = 0;
   #onNext: (atMs: number) => void = () => {};
@@ -73,12 +75,13 @@ const BEHAVIOURS: Record<string, (response: ServerResponse, body: string, server
   '/refused': (response) => json(response, 422, { error: 'the account is closed' }),
   '/too-many': (response) => json(response, 429, {}),
   '/broken': (response) => json(response, 503, { error: 'stack trace of the other side' }),
-  // Breaks at the first call under each key; after that it answers, as often as it is asked.
+  // Breaks at the first calls under each key; after that it answers, as often as it is asked.
   '/flaky': (response, _body, server) => {
     const calls = server.callsTo('/flaky');
     const key = calls.at(-1)?.headers['idempotency-key'];
-    const first = calls.filter(({ headers }) => headers['idempotency-key'] === key).length === 1;
-    json(response, first ? 503 : 201, first ? {} : { payment: 'P-2', total: '10.00' });
+    const made = calls.filter(({ headers }) => headers['idempotency-key'] === key).length;
+    const breaks = made <= server.breaks;
+    json(response, breaks ? 503 : 201, breaks ? {} : { payment: 'P-2', total: '10.00' });
   },
   '/redirect': (response) => {
     response.writeHead(302, { location: '/payments' });

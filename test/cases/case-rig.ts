@@ -2,7 +2,7 @@ import type { PlanNode } from '../../src/agent/plan.ts';
 import type { Run } from '../../src/agent/run.ts';
 import type { StartRun } from '../../src/agent/run-service.ts';
 import type { AgentConfig, Config } from '../../src/config/config.ts';
-import type { ConfirmationRequest } from '../../src/confirmation/confirmation-request.ts';
+import type { ConfirmationRequest, Surface } from '../../src/confirmation/confirmation-request.ts';
 import { connectPostgres } from '../../src/db/connect-postgres.ts';
 import type { Database } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
@@ -165,7 +165,7 @@ export const vote = (
   engine: EngineFixture,
   { id }: Pick<ConfirmationRequest, 'id'>,
   verdict: 'approve' | 'reject',
-  changes: { readonly person?: string; readonly reason?: string | null } = {},
+  changes: { readonly person?: string; readonly reason?: string | null; readonly surface?: Surface } = {},
 ) =>
   engine.confirmations.decide({
     id,
@@ -173,5 +173,20 @@ export const vote = (
     verdict,
     reason: changes.reason ?? null,
     argsDigest: null,
-    surface: { kind: 'api' },
+    surface: changes.surface ?? { kind: 'api' },
   });
+
+/** The database as it is while NOTIFY fails after every commit: nothing is told, everything is written. */
+export const mute = (database: Database): Database => ({
+  kind: database.kind,
+  connection: database.connection,
+  prepared: database.prepared,
+  transaction: (work) => database.transaction(work),
+  close: () => database.close(),
+  notifier: {
+    notify: () => Promise.reject(new Error('the notification cannot be sent')),
+    subscribe: (topic, listener) => database.notifier.subscribe(topic, listener),
+    onReconnect: (run) => database.notifier.onReconnect(run),
+    connected: false,
+  },
+});

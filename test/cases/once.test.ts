@@ -1,7 +1,11 @@
+import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
+import { rowsOf } from '../../src/db/rows-of.ts';
 import { agentId } from '../../src/ids.ts';
+import { toolNode } from '../agent/engine-fixture.ts';
 import { agent, withTools } from '../agent/sample-config.ts';
+import { until } from '../support/until.ts';
 import {
   askedAbout,
   BUYER,
@@ -16,9 +20,21 @@ import {
 
 describe('what was decided runs once', () => {
   let rig: CaseRig;
+  /** Set by a test to come between a commit and what follows it. */
+  let afterCommit: (() => Promise<void>) | null = null;
 
   beforeAll(async () => {
-    rig = await startRig({ agents: [agent('buyer'), agent('shaken')] });
+    rig = await startRig({
+      agents: [agent('buyer'), agent('shaken')],
+      wrap: (database) => ({
+        ...database,
+        async transaction(work, options) {
+          const result = await database.transaction(work, options);
+          await afterCommit?.();
+          return result;
+        },
+      }),
+    });
   });
   afterAll(() => rig.stop());
   beforeEach(() => {
@@ -40,24 +56,47 @@ describe('what was decided runs once', () => {
     },
   );
 
-  it('029: a model that fails after the payment does not make it happen again, nor does the same vote', async () => {
+  it('029: a model that fails after the payment, and then a restart, do not make it happen again, nor does the same vote', async () => {
+    const fails = [{ status: 500 }, { breakOff: true }] as const;
     rig.model.script('shaken', [
       { calls: [{ id: 'p', name: 'oa__pay', arguments: pay().args }] },
-      { status: 500 },
-      { breakOff: true },
-      { text: 'Paid.' },
+      ...[...fails, { silent: true } as const],
+      ...[...fails, { text: 'Paid.' }],
     ]);
-    const { id } = await rig.engine.start({ agent: agentId('shaken') });
-    const request = await onlyRequest(rig.engine, id);
-    await rig.engine.decide(request.id, 'approve');
+    const first = await rig.another();
+    const { id } = await first.start({ agent: agentId('shaken') });
+    const request = await onlyRequest(first, id);
+    await first.decide(request.id, 'approve');
+    await until(() => rig.model.requestsOf('shaken').length === 4, { what: 'a model that says nothing' });
+    expect(await vote(rig.engine, request, 'approve')).toMatchObject({ kind: 'repeated' });
+    await first.stop();
     expect(await rig.engine.finished(id)).toMatchObject({ status: 'succeeded', output: 'Paid.' });
     expect(await vote(rig.engine, request, 'approve')).toMatchObject({ kind: 'repeated' });
     const told = rig.model
       .requestsOf('shaken')
       .slice(1)
       .map(({ messages }) => messages.at(-1)?.content);
-    expect(new Set(told)).toEqual(new Set(['{"payment":"P-1","total":"10.00"}']));
+    expect(told).toEqual(Array(6).fill('{"payment":"P-1","total":"10.00"}'));
     expect(rig.payments.callsTo('/payments').length).toBe(1);
+  });
+
+  it('029: a plan that is taken up behind its payment does not pay again, nor does the same vote', async () => {
+    const first = await rig.another();
+    const { id } = await first.start({
+      agent: BUYER,
+      plan: [
+        toolNode('paid', 'oa__pay', pay('1.00').args),
+        toolNode('next', 'oa__pay', pay('2.00').args, { dependsOn: ['paid'] }),
+      ],
+    });
+    const paid = await askedAbout(first, id, '1.00');
+    await first.decide(paid.id, 'approve');
+    const next = await askedAbout(first, id, '2.00');
+    await first.stop();
+    expect(await vote(rig.engine, paid, 'approve')).toMatchObject({ kind: 'repeated' });
+    await rig.engine.decide(next.id, 'approve');
+    expect((await rig.engine.finished(id)).status).toBe('succeeded');
+    expect(rig.payments.callsTo('/payments').map(({ body }) => body.amount)).toEqual(['1.00', '2.00']);
   });
 
   it.each(EXECUTORS)(
@@ -92,6 +131,33 @@ describe('what was decided runs once', () => {
       expect(run.invocations).toMatchObject([{ status: verdict === 'approve' ? 'succeeded' : 'blocked' }]);
       expect(rig.payments.callsTo('/payments').length).toBe(verdict === 'approve' ? 1 : 0);
       await second.stop();
+    },
+  );
+
+  it.each(EXECUTORS)(
+    '050: a process that stops just when it has stored its question leaves it to the next one, unasked and unwithdrawn ($executor)',
+    async ({ start, executor }) => {
+      const session = `stopping ${executor}`;
+      const first = await rig.another();
+      const asked = () =>
+        rowsOf<{ status: string }>(
+          rig.database.connection,
+          sql`select status from confirmations where session = ${session}`,
+        );
+      let stopped = false;
+      afterCommit = async () => {
+        if (stopped || (await asked()).length === 0) return;
+        stopped = true;
+        await first.stop();
+      };
+      const { id } = await start(first, [pay()], { session });
+      const request = await onlyRequest(rig.engine, id);
+      await until(() => stopped);
+      afterCommit = null;
+      await rig.engine.decide(request.id, 'approve');
+      expect((await rig.engine.finished(id)).invocations).toMatchObject([{ status: 'succeeded' }]);
+      expect(await asked()).toEqual([{ status: 'approved' }]);
+      expect(rig.payments.callsTo('/payments').length).toBe(1);
     },
   );
 

@@ -15,7 +15,8 @@ describe('a plan', () => {
   let rig: CaseRig;
 
   beforeAll(async () => {
-    rig = await startRig({ agents: [agent('buyer', { delegates: [agentId('clerk')] }), agent('clerk')] });
+    const delegates = [agentId('clerk'), agentId('drafter')];
+    rig = await startRig({ agents: [agent('buyer', { delegates }), agent('clerk'), agent('drafter')] });
   });
   afterAll(() => rig.stop());
   beforeEach(() => {
@@ -69,51 +70,117 @@ describe('a plan', () => {
     await rig.engine.engine.runs.cancel(id);
   });
 
-  it('142: the same call in four nodes, two by two, is four calls with identities of their own, through either process', async () => {
+  it('142: a loop in a loop, two by two, asks about four calls with identities of their own, through either process', async () => {
+    const inner: PlanNode = {
+      ...{ id: 'inner', kind: 'for-each', list: ['1.00', '2.00'], dependsOn: [], onRejected: 'fail' },
+      nodes: [
+        toolNode('pay', 'oa__pay', {
+          payee: { $from: 'outer', path: '/item' },
+          amount: { $from: 'inner', path: '/item' },
+        }),
+      ],
+    };
     const { id } = await start([
-      gated('outer1.inner1', '7.00'),
-      gated('outer1.inner2', '7.00'),
-      gated('outer2.inner1', '7.00', { dependsOn: ['outer1.inner1', 'outer1.inner2'] }),
-      gated('outer2.inner2', '7.00', { dependsOn: ['outer1.inner1', 'outer1.inner2'] }),
+      {
+        ...{
+          id: 'outer',
+          kind: 'for-each',
+          list: ['Acme Ltd', 'Bolt Ltd'],
+          dependsOn: [],
+          onRejected: 'fail',
+        },
+        nodes: [inner],
+      },
     ]);
-    const nodes: (string | null)[] = [];
-    const requests = new Set<string>();
-    for (const engine of [rig.engine, await rig.another()]) {
-      const asked = await engine.asked(id, 2);
-      const { invocations = [] } = (await engine.engine.runs.get(id)) ?? {};
-      for (const request of asked) {
-        requests.add(request.id);
-        nodes.push(invocations.find((call) => call.id === request.invocationId)?.node ?? null);
-      }
-      // Decided by one process while another works on the run: as good as its own.
-      for (const request of asked) await engine.decide(request.id, 'approve');
+    const asked = await rig.engine.asked(id, 4);
+    const other = await rig.another();
+    for (const [place, request] of asked.entries()) {
+      await (place % 2 === 0 ? rig.engine : other).decide(request.id, 'approve');
     }
     const run = await rig.engine.finished(id);
     expect(run.status).toBe('succeeded');
-    expect(nodes).toEqual(['outer1.inner1', 'outer1.inner2', 'outer2.inner1', 'outer2.inner2']);
-    expect(requests.size).toBe(4);
-    expect(new Set(run.invocations.map((call) => call.id)).size).toBe(4);
-    const keys = rig.payments.callsTo('/payments').map(({ headers }) => headers['idempotency-key']);
+    expect(run.invocations.map(({ node }) => node).toSorted()).toEqual([
+      'outer[0]/inner[0]/pay',
+      'outer[0]/inner[1]/pay',
+      'outer[1]/inner[0]/pay',
+      'outer[1]/inner[1]/pay',
+    ]);
+    const paid = rig.payments.callsTo('/payments');
+    expect(paid.map(({ body }) => `${body.payee} ${body.amount}`).toSorted()).toEqual([
+      'Acme Ltd 1.00',
+      'Acme Ltd 2.00',
+      'Bolt Ltd 1.00',
+      'Bolt Ltd 2.00',
+    ]);
+    const keys = paid.map(({ headers }) => headers['idempotency-key']);
     expect(keys.toSorted()).toEqual(run.invocations.map((call) => call.id).toSorted());
   });
 
-  it('140: no plan leads back to an earlier node, and what a rejection asks to change is another call with a request of its own', async () => {
-    await expect(
-      start([
-        gated('make', '1.00', { dependsOn: ['review'] }),
-        gated('review', '2.00', { dependsOn: ['make'] }),
-      ]),
-    ).rejects.toMatchObject({ code: 'invalid_plan' });
-    await expect(start([gated('make', '1.00'), gated('make', '2.00')])).rejects.toMatchObject({
-      code: 'invalid_plan',
+  it('142: a node that is tried again after a failure is another call in each round', async () => {
+    const { id } = await start([
+      {
+        ...{ id: 'try', kind: 'repeat', atMost: 2, on: ['failed'], dependsOn: [], onRejected: 'fail' },
+        nodes: [toolNode('pay', 'oa__pay_refused', PAYMENT)],
+      },
+    ]);
+    for (const place of [0, 1]) {
+      const round = await rig.engine.asked(id, 1);
+      expect(round).toHaveLength(1);
+      if (round[0]) await rig.engine.decide(round[0].id, 'approve');
+      await until(async () => (await statusesOf(id))[`try[${place}]/pay`] === 'failed');
+    }
+    const run = await rig.engine.finished(id);
+    expect(run).toMatchObject({ status: 'failed', error: { code: 'node_failed' } });
+    expect(new Set(run.invocations.map(({ confirmation }) => confirmation)).size).toBe(2);
+    const keys = rig.payments.calls.map(({ headers }) => headers['idempotency-key']);
+    expect(keys).toEqual(run.invocations.map((call) => call.id));
+  });
+
+  it('140: a rejection leads back through the producing node, with its reason, to another request', async () => {
+    rig.model.follow('drafter', ({ messages }) => {
+      const asked = messages.find(({ role }) => role === 'user')?.content ?? '';
+      return { text: asked.includes('change the amount') ? '8.00' : '9.00' };
     });
-    expect(rig.payments.calls).toEqual([]);
-    // The model, told the reason, is what leads back.
+    const draft: PlanNode = {
+      ...{ kind: 'agent', id: 'draft', agent: agentId('drafter'), input: 'Say how much.' },
+      ...{ dependsOn: [], onRejected: 'fail' },
+      data: { rejectedBecause: { $from: 'round', path: '/reason' } },
+    };
+    const { id } = await start([
+      {
+        ...{ id: 'round', kind: 'repeat', atMost: 3, on: ['rejected'], dependsOn: [], onRejected: 'fail' },
+        nodes: [draft, toolNode('pay', 'oa__pay', { payee: 'Acme Ltd', amount: { $from: 'draft' } })],
+      },
+      toolNode('after', 'oa__log', { paid: { $from: 'round', path: '/pay/payment' } }),
+    ]);
+    const first = await askedAbout(rig.engine, id, '9.00');
+    await rig.engine.decide(first.id, 'reject', 'change the amount');
+    const second = await askedAbout(rig.engine, id, '8.00');
+    expect(second.id).not.toBe(first.id);
+    expect(second.follows).toMatchObject({ id: first.id, reason: 'change the amount', sameArguments: false });
+    await rig.engine.decide(second.id, 'approve');
+    const run = await rig.engine.finished(id);
+    expect(run.status).toBe('succeeded');
+    expect(run.invocations.map(({ node, status }) => [node, status])).toEqual([
+      ['round[0]/draft', 'succeeded'],
+      ['round[0]/pay', 'blocked'],
+      ['round[1]/draft', 'succeeded'],
+      ['round[1]/pay', 'succeeded'],
+      ['after', 'succeeded'],
+    ]);
+    expect(rig.payments.calls.map(({ body }) => body)).toEqual([
+      { payee: 'Acme Ltd', amount: '8.00' },
+      { paid: 'P-1' },
+    ]);
+  });
+
+  it('140: and in a run by turns, through the model', async () => {
     const { id } = await rig.engine.start({ agent: BUYER, input: script([pay('9.00')], [pay('8.00')]) });
     const first = await askedAbout(rig.engine, id, '9.00');
     await rig.engine.decide(first.id, 'reject', 'change the amount');
     const second = await askedAbout(rig.engine, id, '8.00');
     expect(second.id).not.toBe(first.id);
+    expect(second.follows).toMatchObject({ id: first.id, reason: 'change the amount', sameArguments: false });
     const told = rig.model.requests.at(-1)?.messages.findLast(({ role }) => role === 'tool');
     expect(told?.content).toContain('change the amount');
     await rig.engine.decide(second.id, 'approve');

@@ -2,12 +2,25 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { PlanNode } from '../../src/agent/plan.ts';
 import type { Run } from '../../src/agent/run.ts';
+import { systemClock } from '../../src/clock.ts';
+import { createRunStore } from '../../src/db/run-store.ts';
 import { agentId, type RunId } from '../../src/ids.ts';
 import { agentNode, type EngineFixture, toolNode } from '../agent/engine-fixture.ts';
 import { toolResults } from '../agent/model-server.ts';
 import { agent } from '../agent/sample-config.ts';
 import { until } from '../support/until.ts';
-import { BUYER, type Call, type CaseRig, onlyRequest, PAYMENT, pay, script, startRig } from './case-rig.ts';
+import {
+  BUYER,
+  type Call,
+  type CaseRig,
+  mute,
+  onlyRequest,
+  PAYMENT,
+  pay,
+  script,
+  startRig,
+  vote,
+} from './case-rig.ts';
 
 const delegate = (input: string, to = 'clerk'): Call => ({ tool: 'call_agent', args: { agent: to, input } });
 
@@ -15,16 +28,13 @@ const delegate = (input: string, to = 'clerk'): Call => ({ tool: 'call_agent', a
 const PARENTS = [
   {
     executor: 'ReAct',
-    start: (engine: EngineFixture, input: string) =>
-      engine.start({ agent: BUYER, input: script([delegate(input)]) }),
+    start: (engine: EngineFixture, input: string, to = 'clerk', evaluation = false) =>
+      engine.start({ agent: BUYER, input: script([delegate(input, to)]), evaluation }),
   },
   {
     executor: 'DAG',
-    start: (engine: EngineFixture, input: string) =>
-      engine.start({
-        agent: BUYER,
-        plan: [{ ...agentNode('part', 'clerk'), input } as ReturnType<typeof agentNode>],
-      }),
+    start: (engine: EngineFixture, input: string, to = 'clerk', evaluation = false) =>
+      engine.start({ agent: BUYER, plan: [agentNode('part', to, [], input)], evaluation }),
   },
 ];
 
@@ -34,7 +44,8 @@ describe('the gate of a delegate', () => {
   beforeAll(async () => {
     rig = await startRig({
       agents: [
-        agent('buyer', { delegates: [agentId('clerk'), agentId('mirror'), agentId('planner')] }),
+        agent('buyer', { delegates: ['clerk', 'mirror', 'planner', 'middle'].map(agentId) }),
+        agent('middle', { delegates: [agentId('clerk')] }),
         agent('clerk'),
         agent('mirror', { delegates: [agentId('mirror')] }),
         agent('planner', { executor: 'dag' }),
@@ -104,6 +115,24 @@ describe('the gate of a delegate', () => {
       expect(rig.payments.calls).toEqual([]);
     });
 
+    it('asks nobody in an evaluation, of which the child’s run is a part, and runs nothing that is gated', async () => {
+      const { id } = await start(rig.engine, script([pay(), { tool: 'oa__weather' }]), 'clerk', true);
+      expect(await rig.engine.finished(id)).toMatchObject({
+        status: 'succeeded',
+        invocations: [{ status: 'succeeded', result: 'Done.' }],
+      });
+      const child = await childOf(id);
+      const { invocations } = await runOf(child);
+      expect(invocations.map(({ tool, status }) => [tool, status])).toEqual([
+        ['oa__pay', 'stubbed'],
+        ['oa__weather', 'succeeded'],
+      ]);
+      const kinds = (await rig.engine.recorded(child)).map(({ kind }) => kind);
+      expect(kinds).toContain('tool.stubbed');
+      expect(kinds).not.toContain('confirmation.requested');
+      expect(rig.payments.calls.map(({ path }) => path)).toEqual(['/weather']);
+    });
+
     it('stops with its caller, also where the caller was cancelled while nobody worked on it', async () => {
       const first = await rig.another();
       const { id } = await start(first, script([pay()]));
@@ -125,6 +154,54 @@ describe('the gate of a delegate', () => {
       expect((await rig.engine.confirmations.get(request.id))?.status).toBe('cancelled');
       expect(rig.payments.calls).toEqual([]);
     });
+  });
+
+  it.each(PARENTS)(
+    '151: a cancellation stops the agents below at once, however deep and in whatever process, and no approval counts after it ($executor)',
+    async ({ start }) => {
+      const working = await rig.another();
+      const { id } = await start(working, script([delegate(script([pay()]), 'clerk')]), 'middle');
+      const child = await childOf(id);
+      const grandchild = await childOf(child);
+      const request = await onlyRequest(working, grandchild);
+      // Committed, and heard of by nobody yet.
+      await createRunStore({ database: mute(rig.database), clock: systemClock }).requestCancel(id);
+      await vote(working, request, 'approve');
+      for (const run of [id, child, grandchild])
+        expect(await working.finished(run)).toMatchObject({ status: 'cancelled' });
+      const after = await rig.engine.confirmations.get(request.id);
+      if (after?.status === 'approved')
+        expect(after.execution).toMatchObject({ status: expect.stringMatching(/^(failed|revoked)$/) });
+      expect((await runOf(grandchild)).invocations).toMatchObject([
+        { status: 'blocked', error: { code: expect.stringMatching(/^(cancelled|revoked)$/) } },
+      ]);
+      expect(rig.payments.calls).toEqual([]);
+      await working.stop();
+    },
+  );
+
+  it('a cancellation of one delegate stops it alone, and its caller is told', async () => {
+    const { id } = await rig.engine.start({
+      agent: BUYER,
+      input: script([delegate(script([pay('1.00')])), delegate(script([pay('2.00')]))]),
+    });
+    const children = await until(async () => {
+      const { childRuns } = await runOf(id);
+      return childRuns.length === 2 ? childRuns : null;
+    });
+    const requests = await Promise.all(children.map((child) => onlyRequest(rig.engine, child)));
+    const [stopped, other] = requests;
+    if (!stopped?.runId || !other) throw new Error('not both were asked about');
+    await rig.engine.engine.runs.cancel(stopped.runId);
+    await rig.engine.decide(other.id, 'approve');
+    const run = await rig.engine.finished(id);
+    expect(run.status).toBe('succeeded');
+    expect(run.invocations.map(({ status, error }) => error?.code ?? status).toSorted()).toEqual([
+      'cancelled',
+      'succeeded',
+    ]);
+    expect((await rig.engine.confirmations.get(stopped.id))?.status).toBe('cancelled');
+    expect(rig.payments.calls.map(({ body }) => body.amount)).toEqual([other.args.amount]);
   });
 
   it.each([
@@ -196,6 +273,29 @@ describe('the gate of a delegate', () => {
     ]);
   });
 
+  it.each(PARENTS)(
+    '017: a plan with a gated node in it, called as a tool, is waited for to its end, and its output is the result ($executor)',
+    async ({ start }) => {
+      const nodes = [
+        { id: 'pay', tool: 'oa__pay', args: { payee: 'Acme Ltd', amount: '10.00' } },
+        { id: 'note', tool: 'oa__log', args: { payment: { $from: 'pay', path: '/payment' } } },
+      ];
+      const input = script([{ tool: 'propose_plan', args: { nodes } }]);
+      const { id } = await start(rig.engine, input, 'planner');
+      const child = await childOf(id);
+      const request = await onlyRequest(rig.engine, child);
+      await reads(id, 'waiting');
+      expect(rig.model.requestsOf('buyer').length).toBeLessThan(2);
+      await rig.engine.decide(request.id, 'approve');
+      const run = await rig.engine.finished(id);
+      const output = JSON.stringify({ note: { logged: true } });
+      expect(await runOf(child)).toMatchObject({ status: 'succeeded', output });
+      expect(run.invocations).toMatchObject([{ tool: 'call_agent', status: 'succeeded', result: output }]);
+      expect(rig.payments.calls.map(({ path }) => path)).toEqual(['/payments', '/log']);
+      expect(rig.payments.callsTo('/log').map(({ body }) => body)).toEqual([{ payment: 'P-1' }]);
+    },
+  );
+
   it('a failed plan stops the agents that it started, and withdraws what they ask', async () => {
     const { id } = await rig.engine.start({
       agent: BUYER,
@@ -241,5 +341,26 @@ describe('the gate of a delegate', () => {
       error: { code: 'node_blocked' },
     });
     expect((await rig.engine.finished(id)).invocations).toMatchObject([{ status: 'failed' }]);
+  });
+
+  it('139: behind an agent whose own plan was rejected no node of its caller’s plan begins', async () => {
+    const plan = { nodes: [{ id: 'pay', tool: 'oa__pay', args: { payee: 'Acme Ltd', amount: '10.00' } }] };
+    const { id } = await rig.engine.start({
+      agent: BUYER,
+      plan: [
+        agentNode('part', 'planner', [], script([{ tool: 'propose_plan', args: plan }])),
+        toolNode('after', 'oa__log', {}, { dependsOn: ['part'] }),
+      ],
+    });
+    const request = await onlyRequest(rig.engine, await childOf(id));
+    await reads(id, 'waiting');
+    await rig.engine.decide(request.id, 'reject');
+    expect(await rig.engine.finished(id)).toMatchObject({
+      status: 'failed',
+      output: null,
+      error: { code: 'node_failed' },
+      invocations: [{ node: 'part', status: 'failed', result: null }],
+    });
+    expect(rig.payments.calls).toEqual([]);
   });
 });

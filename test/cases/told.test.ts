@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ERRORS } from '../../src/errors.ts';
-import { toolNode } from '../agent/engine-fixture.ts';
+import { agentId } from '../../src/ids.ts';
+import { agentNode, toolNode } from '../agent/engine-fixture.ts';
+import { toolResult, toolResults } from '../agent/model-server.ts';
 import { agent, NO_LIMITS } from '../agent/sample-config.ts';
+import { sampleHooks } from '../agent/sample-hooks.ts';
 import { until } from '../support/until.ts';
 import {
   askedAbout,
   BUYER,
+  type Call,
   type CaseRig,
   EXECUTORS,
   onlyRequest,
@@ -16,11 +20,24 @@ import {
   vote,
 } from './case-rig.ts';
 
+const WEATHER: Call = { tool: 'oa__weather' };
+const LOG: Call = { tool: 'oa__log' };
+
 describe('what comes back for a call that did not run', () => {
   let rig: CaseRig;
 
   beforeAll(async () => {
-    rig = await startRig({ agents: [agent('buyer', { limits: { ...NO_LIMITS, turns: 12 } })] });
+    rig = await startRig({
+      agents: [
+        agent('buyer', {
+          limits: { ...NO_LIMITS, turns: 12 },
+          delegates: [agentId('clerk')],
+          hooks: [{ name: 'rewrite-payee', options: {} }],
+        }),
+        agent('clerk'),
+      ],
+      hookKinds: sampleHooks({ settled: [], results: [], sessions: [] }),
+    });
   });
   afterAll(() => rig.stop());
   beforeEach(() => {
@@ -54,6 +71,54 @@ describe('what comes back for a call that did not run', () => {
     expect(run.invocations.map(({ error }) => error?.code)).toEqual(['rejected', 'rejected', 'rejected']);
     const kinds = (await rig.engine.recorded(id)).map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind === 'confirmation.requested').length).toBe(1);
+    expect(rig.payments.calls).toEqual([]);
+  });
+
+  it('122: the rejected call in other words is the rejected call: another order of keys, other spaces, a spelling that a hook corrects', async () => {
+    const inWords = (text: string) => ({ calls: [{ id: 'call_0', name: 'oa__pay', arguments: text }] });
+    rig.model.script('buyer', [
+      inWords('{"payee":"Acme Ltd","amount":"10.00"}'),
+      inWords(' { "amount" : "\\u00310.00", "payee": "Acme Ltd" }'),
+      inWords('{"payee":"acme","amount":"10.00"}'),
+      { text: 'I see.' },
+    ]);
+    const { id } = await rig.engine.start({ agent: BUYER });
+    await rig.engine.decide((await onlyRequest(rig.engine, id)).id, 'reject', 'no');
+    const run = await rig.engine.finished(id);
+    expect(run.invocations.map(({ error }) => error?.code)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(run.invocations.slice(1).map(({ confirmation }) => confirmation)).toEqual([null, null]);
+    expect(toolResult(rig.model.requests.at(-1))).toMatchObject({
+      code: 'rejected',
+      message: expect.stringContaining('nobody was asked again'),
+      executed: false,
+      retryable: false,
+    });
+    expect(rig.payments.calls).toEqual([]);
+  });
+
+  it('122: a plan whose hooks make the rejected call of another one asks nobody again', async () => {
+    const node = (id: string, payee: string, dependsOn: readonly string[] = []) =>
+      toolNode(id, 'oa__pay', { payee, amount: '10.00' }, { onRejected: 'continue', dependsOn });
+    const plan = [node('a', 'acme'), node('b', 'Acme Ltd', ['a']), node('c', 'acme', ['b'])];
+    const { id } = await rig.engine.start({ agent: BUYER, plan });
+    await rig.engine.decide((await onlyRequest(rig.engine, id)).id, 'reject', 'no');
+    const run = await rig.engine.finished(id);
+    expect(run.invocations.map(({ error }) => error?.code)).toEqual(['rejected', 'rejected', 'rejected']);
+    const kinds = (await rig.engine.recorded(id)).map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === 'confirmation.requested').length).toBe(1);
+  });
+
+  it('122: the rejected call handed to a delegate is gated there, as a call of a run of its own', async () => {
+    const handOn = { tool: 'call_agent', args: { agent: 'clerk', input: script([pay()], [pay()]) } };
+    const { id } = await rig.engine.start({ agent: BUYER, input: script([pay()], [handOn]) });
+    await rig.engine.decide((await onlyRequest(rig.engine, id)).id, 'reject');
+    const child = await until(async () => (await rig.engine.engine.runs.get(id))?.childRuns[0]);
+    const theirs = await onlyRequest(rig.engine, child);
+    expect(theirs).toMatchObject({ runId: child, parentRunId: id, agent: 'clerk' });
+    await rig.engine.decide(theirs.id, 'reject');
+    await rig.engine.finished(id);
+    const { invocations = [] } = (await rig.engine.engine.runs.get(child)) ?? {};
+    expect(invocations.map(({ error }) => error?.code)).toEqual(['rejected', 'rejected']);
     expect(rig.payments.calls).toEqual([]);
   });
 
@@ -161,6 +226,30 @@ describe('what comes back for a call that did not run', () => {
     },
   );
 
+  it.each(['ReAct', 'DAG'])(
+    '127: what a delegate is told of a rejection is what its caller hears from it, word for word (%s)',
+    async (executor) => {
+      const reason = '不同意：“预算\n已用完” "see me"\\';
+      rig.model.script('clerk', [
+        { calls: [{ id: 'p', name: 'oa__pay', arguments: PAYMENT }] },
+        (request) => ({ text: String(toolResult(request).reason) }),
+      ]);
+      const handOn = { tool: 'call_agent', args: { agent: 'clerk', input: 'Pay.' } };
+      const { id } = await rig.engine.start({
+        agent: BUYER,
+        ...(executor === 'DAG'
+          ? { plan: [agentNode('part', 'clerk', [], 'Pay.')] }
+          : { input: script([handOn]) }),
+      });
+      const child = await until(async () => (await rig.engine.engine.runs.get(id))?.childRuns[0]);
+      await rig.engine.decide((await onlyRequest(rig.engine, child)).id, 'reject', reason);
+      const run = await rig.engine.finished(id);
+      expect(run.invocations).toMatchObject([{ tool: 'call_agent', result: reason }]);
+      if (executor === 'DAG') expect(JSON.parse(run.output ?? '')).toEqual({ part: reason });
+      else expect(toolResults(rig.model.requestsOf('buyer').at(-1))).toEqual([reason]);
+    },
+  );
+
   it('128: one of two was rejected, and the strict provider accepts the history', async () => {
     const { id } = await rig.engine.start({ agent: BUYER, input: script([pay('1.00'), pay('2.00')]) });
     await rig.engine.decide((await askedAbout(rig.engine, id, '2.00')).id, 'approve');
@@ -209,19 +298,38 @@ describe('what comes back for a call that did not run', () => {
     },
   );
 
-  it.each(EXECUTORS)(
-    '131: a gated call between free ones: each has exactly one result, in the order asked ($executor)',
-    async (through) => {
-      const { id } = await through.start(rig.engine, [{ tool: 'oa__weather' }, pay(), { tool: 'oa__log' }]);
+  it.each(
+    EXECUTORS.flatMap((through) =>
+      [
+        [pay(), WEATHER],
+        [WEATHER, pay()],
+        [WEATHER, pay(), LOG],
+      ].map((calls) => ({
+        through,
+        calls,
+        executor: through.executor,
+        order: calls.map(({ tool }) => tool).join(', '),
+      })),
+    ),
+  )(
+    '131: of $order each has exactly one result, in the order asked, and only what was executed counts as that ($executor)',
+    async ({ through, calls }) => {
+      const { id } = await through.start(rig.engine, calls);
       await rig.engine.decide((await onlyRequest(rig.engine, id)).id, 'reject');
       const run = await rig.engine.finished(id);
-      const places = new Map(
-        run.invocations.map((invocation, place) => [invocation.tool, through.told(rig, run)[place]]),
+      const results = { oa__weather: { sky: 'clear' }, oa__log: { logged: true } };
+      const told = new Map(run.invocations.map(({ tool }, place) => [tool, through.told(rig, run)[place]]));
+      expect(calls.map(({ tool }) => told.get(tool))).toEqual(
+        calls.map(({ tool }) =>
+          tool in results
+            ? results[tool as keyof typeof results]
+            : expect.objectContaining({ code: 'rejected' }),
+        ),
       );
-      expect(places.get('oa__weather')).toEqual({ sky: 'clear' });
-      expect(places.get('oa__log')).toEqual({ logged: true });
-      expect(places.get('oa__pay')).toMatchObject({ code: 'rejected' });
-      expect(rig.payments.calls.length).toBe(2);
+      expect(rig.payments.calls.length).toBe(calls.length - 1);
+      const kinds = (await rig.engine.recorded(id)).map(({ kind }) => kind);
+      expect(kinds.filter((kind) => kind === 'tool.executed').length).toBe(calls.length - 1);
+      expect(kinds.filter((kind) => kind === 'call.denied').length).toBe(1);
     },
   );
 });

@@ -1,6 +1,5 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Database } from '../../src/db/database.ts';
 import type { ConfirmationId } from '../../src/ids.ts';
 import { toolNode } from '../agent/engine-fixture.ts';
 import { until } from '../support/until.ts';
@@ -9,6 +8,7 @@ import {
   BUYER,
   type CaseRig,
   EXECUTORS,
+  mute,
   onlyRequest,
   PAYMENT,
   pay,
@@ -16,21 +16,6 @@ import {
   startRig,
   vote,
 } from './case-rig.ts';
-
-/** The database as it is while NOTIFY fails after every commit: nothing is told, everything is written. */
-const mute = (database: Database): Database => ({
-  kind: database.kind,
-  connection: database.connection,
-  prepared: database.prepared,
-  transaction: (work) => database.transaction(work),
-  close: () => database.close(),
-  notifier: {
-    notify: () => Promise.reject(new Error('the notification cannot be sent')),
-    subscribe: (topic, listener) => database.notifier.subscribe(topic, listener),
-    onReconnect: (run) => database.notifier.onReconnect(run),
-    connected: false,
-  },
-});
 
 describe('a decision that nobody is told about', () => {
   let rig: CaseRig;
@@ -153,6 +138,17 @@ describe('a decision wakes whoever waits for it', () => {
       expect((await rig.engine.finished(id)).invocations).toMatchObject([{ status: 'succeeded' }]);
     stop();
     expect(rig.payments.calls.length).toBe(10);
+  });
+
+  it.each(EXECUTORS)('164: one made while no listener is connected ($executor)', async ({ start }) => {
+    const { id } = await start(rig.engine, [pay()]);
+    const request = await onlyRequest(rig.engine, id);
+    await rig.database.connection.execute(sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'countersign-listen' and datname = current_database()`);
+    await vote(rig.engine, request, 'approve');
+    expect((await rig.engine.finished(id)).invocations).toMatchObject([{ status: 'succeeded' }]);
+    expect(rig.payments.calls.length).toBe(1);
   });
 
   it.each(EXECUTORS)('050: one made while no process was there ($executor)', async ({ start }) => {

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type ModelRequest, ModelServer, type Turn, type WireCall } from '../agent/model-server.ts';
 import { ToolServer } from '../agent/tool-server.ts';
 import { call } from '../e2e/api.ts';
 import { KEYS, type Platforms, startPlatforms, yamlFor } from '../e2e/platforms.ts';
@@ -36,6 +37,7 @@ export class Victim {
   readonly databaseUrl: string;
   readonly platforms: Platforms;
   readonly tools: ToolServer;
+  readonly #model: ModelServer;
   readonly #proxy: TcpProxy;
   readonly #yaml: string;
   readonly #dataDir: string;
@@ -49,6 +51,7 @@ export class Victim {
     databaseUrl: string;
     platforms: Platforms;
     tools: ToolServer;
+    model: ModelServer;
     proxy: TcpProxy;
     watch: Watch;
     yaml: string;
@@ -57,6 +60,7 @@ export class Victim {
     this.databaseUrl = input.databaseUrl;
     this.platforms = input.platforms;
     this.tools = input.tools;
+    this.#model = input.model;
     this.#proxy = input.proxy;
     this.#watch = input.watch;
     this.#yaml = input.yaml;
@@ -67,14 +71,22 @@ export class Victim {
     const platforms = await startPlatforms();
     const tools = new ToolServer();
     const toolsUrl = await tools.start();
+    const model = new ModelServer();
+    const modelUrl = await model.start();
+    model.follow('payer', callOnce);
     const watch = new Watch();
     const proxy = await startTcpProxy(databaseUrl, {
       onSent: (text, connection) => watch.sent(text, connection),
       onAnswered: (text, connection) => watch.answered(text, connection),
     });
     const dataDir = await mkdtemp(join(tmpdir(), 'countersign-victim-'));
-    const yaml = yamlFor({ platforms, databaseUrl: proxy.url, dataDir, changes: payerConfig(toolsUrl) });
-    return new Victim({ databaseUrl, platforms, tools, proxy, watch, yaml, dataDir });
+    const yaml = yamlFor({
+      platforms,
+      databaseUrl: proxy.url,
+      dataDir,
+      changes: payerConfig({ toolsUrl, modelUrl }),
+    });
+    return new Victim({ databaseUrl, platforms, tools, model, proxy, watch, yaml, dataDir });
   }
 
   /** The process to be killed next; once it is, the other one. */
@@ -146,12 +158,18 @@ export class Victim {
       );
   }
 
-  /** Starts a plan of one call and gives the run's id, and the request it waits for. */
-  async startRun(tool: 'oa__pay' | 'oa__hang' | 'oa__again', args: object): Promise<string> {
-    const plan = { nodes: [{ id: 'pay', tool, args }] };
+  /** Starts a run of one call, of a plan or of a model, and gives its id. */
+  async startRun(
+    by: 'plan' | 'model',
+    tool: 'oa__pay' | 'oa__hang' | 'oa__again',
+    args: object,
+  ): Promise<string> {
     const started = await call<{ id: string; run?: { id: string } }>(this.service.url, 'POST', '/v1/runs', {
       key: KEYS.admin,
-      body: { agent: 'payer', input: 'Pay.', plan },
+      body:
+        by === 'plan'
+          ? { agent: 'payer', input: 'Pay.', plan: { nodes: [{ id: 'pay', tool, args }] } }
+          : { agent: 'buyer', input: JSON.stringify({ name: tool, arguments: args }) },
     });
     const id = started.body.run?.id ?? started.body.id;
     if (started.status !== 202 || !id) throw new Error(`No run: ${JSON.stringify(started)}`);
@@ -161,9 +179,16 @@ export class Victim {
   async stop(): Promise<void> {
     await Promise.all([this.#service?.kill(), this.#other?.kill()]);
     await this.#proxy.stop();
-    await Promise.all([this.platforms.stop(), this.tools.stop()]);
+    await Promise.all([this.platforms.stop(), this.tools.stop(), this.#model.stop()]);
     await rm(this.#dataDir, { recursive: true, force: true });
   }
+}
+
+/** Makes the call that the run's input holds, and has its say after that. */
+function callOnce({ messages }: ModelRequest): Turn {
+  if (messages.some(({ role }) => role === 'assistant')) return { text: 'Done.' };
+  const input = messages.find(({ role }) => role === 'user')?.content ?? '';
+  return { calls: [{ id: 'call_0', ...(JSON.parse(input) as WireCall) }] };
 }
 
 /** Waits for the points of one kill at a time. */

@@ -159,7 +159,7 @@ describe('countersign policy explain', () => {
       0,
     );
     expect(output()).toContain('需要审批：由策略 large-payment 决定');
-    expect(output()).toMatch(/核对码：[0-9A-Z]{8}\n摘要：sha256:[0-9a-f]{64}\n/);
+    expect(output()).toMatch(/核对码：[0-9A-Z]{8}\n参数指纹：sha256:[0-9a-f]{64}\n/);
     expect(await policyExplain({ id, url, key: key('root'), locale: 'en-US', json: true })).toBe(0);
     expect(JSON.parse(said.at(-1) ?? '')).toMatchObject({ answer: { policy: 'large-payment' } });
   });

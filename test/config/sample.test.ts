@@ -101,7 +101,7 @@ describe('the sample configuration', () => {
       parkAfterMs: 120_000,
       resumeAtOnce: 50,
       externalTools: ['bank__*'],
-      models: { main: { baseUrl: 'http://127.0.0.1:9/v1', model: 'a-model' } },
+      models: { main: { baseUrl: 'http://127.0.0.1:9/v1', model: 'a-model', stream: true } },
     });
     expect(config.people[0]).toEqual({
       id: 'li.wei',

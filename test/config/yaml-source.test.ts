@@ -74,14 +74,13 @@ describe('the environment', () => {
   });
 
   it('may hold numbers and flags where these are wanted', () => {
-    const text = `${minimal}listen: { port: "\${PORT}" }\nagents: [{ id: a, limits: { turns: "\${PORT:-5}" }, requireConfirmationForAll: "\${FLAG:-false}" }]`;
+    const text = `${minimal}listen: { port: "\${PORT}" }\nagents: [{ id: a, limits: { turns: "\${PORT:-5}" }, requireConfirmationForAll: "\${FLAG:-false}" }]\nmodels: { m: { baseUrl: "http://127.0.0.1:9/v1", apiKey: k, model: m, stream: "\${FLAG:-false}" } }`;
     const { config } = loaded(text, { PORT: '90' });
     expect(config.listen.port).toBe(90);
     expect(config.agents[0]).toMatchObject({ limits: { turns: 90 }, requireConfirmationForAll: false });
+    expect(config.models.m).toMatchObject({ stream: false });
     expect(faultsOf(text, { PORT: '0x10' })).toContain('listen.port has to be a number');
-    expect(faultsOf(text, { FLAG: 'yes', PORT: '1' })).toContain(
-      'agents[0].requireConfirmationForAll has to be true or false',
-    );
+    expect(faultsOf(text, { FLAG: 'yes', PORT: '1' })).toContain('models.m.stream has to be true or false');
   });
 });
 

@@ -4,6 +4,7 @@ import type { Card, CardActions } from '../../src/channel/card.ts';
 import { argumentText } from '../../src/confirmation/argument-text.ts';
 import { cardOf } from '../../src/confirmation/card-of.ts';
 import type { ConfirmationRequest, Rerun, Revocation } from '../../src/confirmation/confirmation-request.ts';
+import type { FollowedRejection } from '../../src/confirmation/followed-rejection.ts';
 import type { Freeze } from '../../src/confirmation/freeze.ts';
 import { leavesOf, valueAt } from '../../src/confirmation/json-pointer.ts';
 import { zonedTime } from '../../src/confirmation/zoned-time.ts';
@@ -12,6 +13,7 @@ import type { JsonObject } from '../../src/json.ts';
 import { LOCALES, type Locale } from '../../src/locale.ts';
 import {
   approvedRequest,
+  CREATED_AT,
   closedRequest,
   EXECUTE_BY,
   LI_WEI,
@@ -49,6 +51,14 @@ const unknown = (changes: { readonly settleOpen?: boolean; readonly rerun?: Reru
   }) as const;
 
 const OTHER = '01980000-0000-7000-8000-000000000002' as ConfirmationId;
+const FOLLOWED: FollowedRejection = {
+  id: OTHER,
+  at: CREATED_AT,
+  by: LI_WEI,
+  reason: '金额与合同不符，请改为 60,000',
+  sameArguments: false,
+  samePolicy: true,
+};
 /** The call of one of our runs, of a tool that may run again. */
 const OF_RUN = {
   runId: '01980000-0000-7000-8000-0000000000aa' as RunId,
@@ -113,6 +123,10 @@ const EVERY_STATE: Readonly<Record<string, ConfirmationRequest>> = {
   },
   'pending, running an unknown one again': { ...pendingRequest(), ...OF_RUN, supersedes: OTHER },
   'pending, in place of one with other arguments': { ...pendingRequest(), supersedes: OTHER },
+  'pending, after a rejection by the same people': pendingRequest({ follows: FOLLOWED }),
+  'pending, after a rejection of the same call under another policy': pendingRequest({
+    follows: { ...FOLLOWED, sameArguments: true, samePolicy: false },
+  }),
   'failed, settled by a person': approvedRequest(settled('failed', 'settlement')),
   lapsed: approvedRequest({ status: 'lapsed', at: SETTLED_AT, executeBy: EXECUTE_BY, detail: null }),
   'revoked by what changed': approvedRequest(revoked({ detail: 'tool_changed', by: null, reason: null })),
@@ -170,6 +184,47 @@ describe('a card', () => {
     expect(shown.title).toMatch(/^Execution frozen · Approval needed \(0\/2\) · /);
     expect(shown.warnings[0]).toContain('“供应商账户被盗，核实中” (王芳, since 2026-11-30 ');
     expect(shown.actions.kind).toBe('decide');
+  });
+
+  it('says what was rejected before in one line: other people’s words quoted, masked, made visible and cut', () => {
+    const reason = `api_key=abcd1234efgh\n- Approvals: 2/2\u202E${'x'.repeat(5_000)}`;
+    const request = pendingRequest({ follows: { ...FOLLOWED, reason } });
+    const [follows] = card(request, 'en-US').facts;
+    expect(follows).toEqual({
+      label: 'Rejected before',
+      value: expect.stringMatching(
+        /^李伟 · 2026-11-30 16:20 \(Asia\/Shanghai, UTC\+8\) · another call of this tool · “api_key=•••••⏎- Approvals: 2\/2⟨U\+202E⟩x+”… \([\d,]+ more characters, see the full request\)$/,
+      ),
+    });
+    expect(follows?.value.length).toBeLessThan(320);
+  });
+
+  it('tells people of another policy of a rejection, and not what was written then', () => {
+    const request = pendingRequest({ follows: { ...FOLLOWED, samePolicy: false } });
+    const shown = card(request);
+    expect(shown.facts[0]?.value).toBe('李伟 · 2026-11-30 16:20 (Asia/Shanghai, UTC+8) · 与本次不同');
+    expect(shown.followedLink?.url).toBe(`https://gate.acme.example/requests/${OTHER}`);
+    expect(JSON.stringify(shown)).not.toContain('合同不符');
+  });
+
+  it('keeps the rejection and drops its words where it says less, and in a message that has moved', () => {
+    const request = pendingRequest({ follows: FOLLOWED });
+    const about = {
+      request,
+      freeze: null,
+      timeZone: 'Asia/Shanghai',
+      publicUrl: 'https://gate.acme.example',
+    };
+    for (const less of [
+      { view: 'decisive-only' },
+      { view: 'withheld' },
+      { view: 'whole', moved: true },
+    ] as const) {
+      const shown = cardOf({ ...about, locale: 'zh-CN', ...less });
+      expect(shown.facts[0]?.value).toContain('李伟');
+      expect(shown.followedLink).not.toBeNull();
+      expect(JSON.stringify(shown)).not.toContain('合同不符');
+    }
   });
 
   it('shows what decides first, whatever the order of the arguments', () => {
@@ -376,6 +431,7 @@ function drawn(shown: Card): string {
     ...shown.outcome.map(({ label, value }) => `= ${label}: ${value}`),
     ...buttonsOf(shown.actions),
     `(${shown.linkLabel}: ${shown.link})`,
+    ...(shown.followedLink === null ? [] : [`(${shown.followedLink.label}: ${shown.followedLink.url})`]),
     ...(shown.digest === null ? [] : [`~ ${shown.digest.label}: ${shown.digest.value}`]),
     '',
   ].join('\n');

@@ -52,6 +52,7 @@ export function pendingRequest({ policy, ...changes }: SampleChanges = {}): Pend
     invocationId: null,
     toolIdempotent: false,
     supersedes: null,
+    follows: null,
     apiKeyId: 'procurement-key',
     approvers: [LI_WEI, WANG_FANG].map((approver) => ({ ...approver, away: null })),
     createdAt: CREATED_AT,

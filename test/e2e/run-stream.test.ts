@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunningService } from '../../src/main.ts';
 import { ModelServer, type Turn } from '../agent/model-server.ts';
+import { finish, liveTurn, words } from '../agent/model-stream.ts';
+import { rebuilt } from '../agent/rebuilt.ts';
 import { ToolServer } from '../agent/tool-server.ts';
 import { newPostgresDatabase } from '../support/databases.ts';
 import { runStatement } from '../support/run-statement.ts';
@@ -18,6 +20,7 @@ const PLAN = { nodes: [{ id: 'pay', tool: 'oa__pay', args: PAYMENT }] };
 interface StreamedEvent {
   readonly id: number;
   readonly kind: string;
+  readonly data: Readonly<Record<string, unknown>>;
 }
 
 /** One connection to a run's events: what came over it, until it ended or was cut. */
@@ -91,8 +94,10 @@ defaultPolicy: { approvers: ["group:finance"], channels: [pay-slack] }
         text += chunk;
         const whole = text.slice(0, text.lastIndexOf('\n\n') + 2);
         text = text.slice(whole.length);
-        for (const [, id, kind] of whole.matchAll(/^id: (\d+)\nevent: (\S+)\n/gm))
-          events.push({ id: Number(id), kind: kind ?? '' });
+        for (const [, id, kind, json] of whole.matchAll(/^id: (\d+)\nevent: (\S+)\ndata: (.*)\n/gm)) {
+          const { data } = JSON.parse(json ?? '') as Pick<StreamedEvent, 'data'>;
+          events.push({ id: Number(id), kind: kind ?? '', data });
+        }
       }
     };
     return { events, ended: read().catch(() => {}), cut: () => cutting.abort() };
@@ -190,4 +195,26 @@ defaultPolicy: { approvers: ["group:finance"], channels: [pay-slack] }
     },
     60_000,
   );
+
+  it('bring what the model says while it speaks, also to a client whose connection broke', async () => {
+    const { turn, stream } = liveTurn();
+    model.script('buyer', [turn]);
+    const run = await start('buyer');
+    const speaking = await stream;
+    const told = ({ events }: Stream) =>
+      rebuilt(events.filter(({ kind }) => kind === 'model.delta').map(({ data }) => data));
+    const before = await follow(run, null);
+    speaking.send(words('Nothing '));
+    await until(() => told(before).get(1) === 'Nothing ', { what: 'the first words' });
+    before.cut();
+    speaking.send(words('was paid.'));
+    const after = await follow(run, before.events.at(-1)?.id ?? 0);
+    await until(() => after.events.length > 0, { what: 'the next words' });
+    speaking.send(finish('stop'));
+    speaking.end();
+    await after.ended;
+    const all = [...before.events, ...after.events];
+    expect(told({ ...after, events: all })).toEqual(new Map([[1, 'Nothing was paid.']]));
+    expect(all.at(-1)).toMatchObject({ kind: 'run.finished', data: { output: 'Nothing was paid.' } });
+  });
 });

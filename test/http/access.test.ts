@@ -76,6 +76,11 @@ const MATRIX: readonly Row[] = [
     answers: '403 403 200 200 200 200 200 200 200 200 200 404 403',
   },
   {
+    route: 'read its cards',
+    call: ({ id }) => get(`/v1/confirmations/${id}/cards`),
+    answers: '403 403 403 200 200 403 403 403 200 403 200 403 403',
+  },
+  {
     route: 'list',
     call: () => get('/v1/confirmations'),
     answers: '403 403 200 200 200 200 200 200 200 200 200 200 403',

@@ -165,6 +165,30 @@ describe('the page of one request', () => {
     expect((await core.service.get(id))?.args).toMatchObject({ apiKey: 'q7Zr-44-xyz' });
   });
 
+  it('says that a person rejected such a call before, and why to who may read that', async () => {
+    const session = { sessionId: 'chat-1' };
+    const { policy } = core;
+    core.policy = { ...policy, id: 'earlier', approvers: [person('li.wei')] };
+    const rejected = await core.pending({ payee: 'Acme' }, session);
+    const vote = { verdict: 'reject', reason: 'Too <b>dear</b>', argsDigest: null } as const;
+    await core.service.decide({ id: rejected, person: person('li.wei'), ...vote, surface: { kind: 'api' } });
+    core.policy = { ...policy, approvers: [person('wang.fang')] };
+    const id = await core.pending({ payee: 'Acme' }, session);
+    core.policy = policy;
+    const told = async (reader: string) => {
+      const { body } = await open(id, reader);
+      expect(body).toContain(`<a href="/requests/${rejected}?lang=en-US">The rejected request</a>`);
+      return /<dt>Rejected before<\/dt><dd><bdi>(.*?)<\/bdi>/.exec(body)?.[1] ?? '';
+    };
+    const known = /^li\.wei · 2\d{3}-.* · the very same call/;
+    for (const reader of ['zhao.min', 'chen.jie']) {
+      expect(await told(reader)).toMatch(known);
+      expect(await told(reader)).toContain(' · “Too &lt;b&gt;dear&lt;/b&gt;”');
+    }
+    expect(await told('wang.fang')).toMatch(known);
+    expect(await told('wang.fang')).not.toContain('dear');
+  });
+
   it('runs no script, loads nothing from elsewhere and cannot be framed', async () => {
     const response = await open(await core.pending(), 'li.wei');
     expect(response.headers['content-security-policy']).toBe(

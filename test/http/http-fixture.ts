@@ -244,6 +244,7 @@ export function startApp(
       export: (filter) => neighbours.audit.export(filter),
     },
     auditRecorder: { record: async (event) => void neighbours.recorded.push(event) },
+    cards: { list: async () => ({ items: [], nextCursor: null }) },
     refusals: { record: async ({ event }) => void neighbours.recorded.push(event) },
     readOnly: {
       get: async () => neighbours.readOnly,

@@ -246,7 +246,10 @@ describe.each(DATABASES)('an outside agent, on $name', ({ open }) => {
     await core.service.decide({ ...vote, person: person('voter-0') });
     const request = await core.service.get(confirmation.id);
     if (request === null) throw new Error('the request has gone');
-    const shown = confirmationJson({ request, deliveries: [], frozen: false, audience: 'people' });
+    const shown = confirmationJson({
+      ...{ request, deliveries: [], frozen: false },
+      ...{ audience: 'people', seesFollowed: true },
+    });
     expect(shown.approvers?.at(-1)).toEqual({
       ...{ id: 'voter-0', name: 'voter-0' },
       for: { id: 'li.wei', name: 'li.wei' },
@@ -268,6 +271,29 @@ describe.each(DATABASES)('an outside agent, on $name', ({ open }) => {
     });
   });
 
+  it('reads which rejection its question follows; who may not see that one reads only that there is one', async () => {
+    const session = { session: 'after a rejection' };
+    core.policy = { ...POLICY, id: 'earlier', approvers: [person('li.wei')] };
+    const rejected = await asked(session);
+    const closed = (
+      await vote('li.wei', rejected, { verdict: 'reject', reason: 'change the amount' })
+    ).json();
+    core.policy = { ...POLICY, approvers: [person('wang.fang')] };
+    const { id } = await asked({ ...session, args: { ...ARGS, amount: '60000.00' } });
+    const readBy = async (caller: string) =>
+      (await call(caller, 'GET', `/v1/confirmations/${id}`)).json().follows;
+    const fact = { id: rejected.id, at: closed.decidedAt, sameArguments: false };
+    const by = { id: 'li.wei', name: 'li.wei' };
+    expect(await readBy('procurement')).toEqual({ ...fact, reason: 'change the amount' });
+    for (const caller of ['zhao.min', 'li.wei', 'audit']) {
+      expect(await readBy(caller)).toEqual({ ...fact, reason: 'change the amount', by });
+    }
+    expect(await readBy('wang.fang')).toEqual(fact);
+    const listed = (await call('wang.fang', 'GET', '/v1/confirmations?limit=1')).json().items;
+    expect(listed).toMatchObject([{ id, follows: fact }]);
+    expect((await call('audit', 'GET', `/v1/confirmations/${rejected.id}`)).json().follows).toBeNull();
+  });
+
   it('is not told whom a direct message went to, nor what the platform said about them', async () => {
     const request = await core.service.get(await core.pending());
     if (request === null) throw new Error('the request has gone');
@@ -278,7 +304,10 @@ describe.each(DATABASES)('an outside agent, on $name', ({ open }) => {
       at: new Date(),
     };
     const shownTo = (audience: 'agent' | 'people') =>
-      confirmationJson({ request, deliveries: [direct], frozen: false, audience }).deliveries[0];
+      confirmationJson({
+        ...{ request, deliveries: [direct], frozen: false },
+        ...{ audience, seesFollowed: true },
+      }).deliveries[0];
     expect(shownTo('people')).toMatchObject({ person: { id: 'li.wei' }, error: direct.error });
     expect(shownTo('agent')).toEqual({
       ...{ channel: 'pay-slack', state: 'failed', messageIds: [], error: null },

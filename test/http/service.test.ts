@@ -46,6 +46,7 @@ describe('the description of the API', () => {
       'GET /v1/audit/verify',
       'GET /v1/confirmations',
       'GET /v1/confirmations/{id}',
+      'GET /v1/confirmations/{id}/cards',
       'GET /v1/confirmations/{id}/explain',
       'GET /v1/freezes',
       'GET /v1/read-only',

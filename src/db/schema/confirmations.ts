@@ -67,6 +67,8 @@ export const confirmations = pgTable('confirmations', {
   revokeReason: text('revoke_reason'),
   supersedes: uuid('supersedes').$type<ConfirmationId>(),
   supersededBy: uuid('superseded_by').$type<ConfirmationId>(),
+  /** A rejection that came before, as `followed-rejection.ts` reads it. */
+  follows: jsonb('follows'),
   settleFrom: time('settle_from'),
   settleOpen: boolean('settle_open').notNull().default(false),
   settledById: text('settled_by_id'),

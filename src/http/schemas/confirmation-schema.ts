@@ -81,6 +81,19 @@ export const confirmationSchema = z
     }),
     supersedes: uuid.nullable().meta({ description: 'The confirmation whose place this one takes.' }),
     supersededBy: uuid.nullable().meta({ description: 'The confirmation that takes the place of this one.' }),
+    follows: z
+      .object({
+        id: uuid,
+        at: time.meta({ description: 'When it was rejected.' }),
+        sameArguments: z.boolean().meta({ description: 'It asked about the very same call (`argsDigest`).' }),
+        reason: z.string().nullable().optional(),
+        by: personSchema.optional(),
+      })
+      .nullable()
+      .meta({
+        description:
+          'The confirmation of a call of the same tool, in the same run or in the same session of an outside agent, that a person had rejected last when this one was made. `reason` and `by` are left out for who may not see it, `by` for agent keys.',
+      }),
     requester: personSchema,
     policy: z.object({ id: z.string(), quorum: z.int() }),
     approvers: z

@@ -15,17 +15,18 @@ const text = (maxLength: number) =>
 export const name = text(200).min(1);
 /** A sentence that a person or an agent wrote. */
 export const sentence = text(2000);
-const MAX_PAGE_SIZE = 200;
 export const searchText = text(200).min(1);
 export const cursor = text(500).min(1);
 /** How many items a page holds. More than there can be is no fault: the page is full then, and a cursor leads on. */
-export const pageSize = z.coerce
-  .number()
-  .int()
-  .min(1)
-  .default(50)
-  .transform((count) => Math.min(count, MAX_PAGE_SIZE))
-  .meta({ description: `At most ${MAX_PAGE_SIZE}; more counts as that.` });
+export const pageSizeOf = ({ usual, most }: { readonly usual: number; readonly most: number }) =>
+  z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(usual)
+    .transform((count) => Math.min(count, most))
+    .meta({ description: `At most ${most}; more counts as that.` });
+export const pageSize = pageSizeOf({ usual: 50, most: 200 });
 
 /** An instant as RFC 3339; the offset may be anything. In UTC it has to be one that the database can hold too. */
 export const instant = z.iso

@@ -70,6 +70,21 @@ describe('a card of Feishu', () => {
     expect(sizesOf(drawn)[0]).toBe('heading-4');
   });
 
+  it('leads to the request that was rejected before, in both languages', () => {
+    const link = (label: string) => ({ followedLink: { label, url: 'https://gate.example/requests/0198' } });
+    const chinese = sampleCard(link('查看此前被拒的请求'));
+    const english = { ...chinese, locale: 'en-US', ...link('The rejected request') } as const;
+    const { payload, drawn } = draw({ ...chinese, translations: [english] });
+    expect(checkCard(payload).kind).toBe('card');
+    const button = JSON.stringify(drawn.body)
+      .match(/\{"tag":"button","type":"text".*?\}\]\}/g)
+      ?.at(-1);
+    expect(JSON.parse(button ?? '{}')).toMatchObject({
+      text: { i18n_content: { zh_cn: '查看此前被拒的请求', en_us: 'The rejected request' } },
+      behaviors: [{ type: 'open_url', default_url: 'https://gate.example/requests/0198' }],
+    });
+  });
+
   it('has a colour for every state that asks, was done or failed, and another while it is frozen', () => {
     const colour = (changes: Partial<Card>) =>
       (draw(sampleCard(changes)).drawn.header as JsonObject).template;

@@ -48,6 +48,7 @@ export function slackCard(overrides: Partial<Card> = {}): Card {
     digest: { label: 'Digest', value: 'sha256:0123456789ab…' },
     link: 'http://127.0.0.1:8080/confirmations/0198c0de-0000-7000-8000-000000000001',
     linkLabel: 'Open the full request',
+    followedLink: null,
     actions: {
       kind: 'decide',
       reason: 'on-reject',

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { renderCard } from '../../../channels/slack/render.ts';
+import { actionOf } from '../../../channels/slack/wire.ts';
 import type { Card, CardLine } from '../../../src/channel/card.ts';
 import { checkMessageBlocks } from '../../../src/standin/slack/check-blocks.ts';
 import { slackCard, TOKEN } from './fixture.ts';
@@ -78,6 +79,20 @@ describe('a card in Slack', () => {
       ['countersign.approve', `${slackCard().confirmationId}.${TOKEN}.v1`, undefined, 'primary', undefined],
       ['countersign.reject', `${slackCard().confirmationId}.${TOKEN}.v1`, undefined, 'danger', undefined],
       ['countersign.open', undefined, slackCard().link, undefined, undefined],
+    ]);
+  });
+
+  it('leads to the request that was rejected before, by a button that decides nothing', () => {
+    const followedLink = { label: 'The rejected request', url: 'http://127.0.0.1:8080/requests/0198' };
+    const card = slackCard({ followedLink });
+    const buttons = payloadOf(card).blocks.at(-2)?.elements as Record<string, unknown>[];
+    expect(buttons.at(-1)).toMatchObject({ action_id: 'countersign.open_followed', url: followedLink.url });
+    expect(buttons.at(-1)).not.toHaveProperty('value');
+    expect(actionOf('countersign.open_followed')).toBeNull();
+    expect(checkMessageBlocks(payloadOf(card).blocks)).toEqual({ ok: true });
+    expect(actionIds({ ...card, actions: { kind: 'none' } })).toEqual([
+      'countersign.open',
+      'countersign.open_followed',
     ]);
   });
 

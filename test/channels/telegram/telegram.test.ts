@@ -122,6 +122,13 @@ describe('a channel in Telegram', () => {
     expect(shown(messageId)).toMatchObject({ buttons: [], text: expect.stringContaining('已批准并已执行') });
   });
 
+  it('ends with the address of the request that was rejected before, where there is one', () => {
+    const followedLink = { label: '查看此前被拒的请求', url: 'https://gate.example/requests/0198' };
+    const card = sampleCard({ followedLink });
+    const { text, entities } = JSON.parse(channel.render(card, TOKEN).payload);
+    expect(text.slice(entities[0].length)).toBe(`\n${card.link}\n${followedLink.label}: ${followedLink.url}`);
+  });
+
   it('stays within 4,096 units, cuts with a mark, and keeps what decides whole', () => {
     const memo = '长'.repeat(9_000);
     const lines = [

@@ -127,39 +127,50 @@ export const KILL_POINTS: readonly Kill[] = [
     name: 'notified, waiter not resumed',
     together: MANY,
     besideAnother: true,
-    kill: (victim, count) =>
-      killWhileResuming(victim, count, {
-        point: ({ confirmation }) => ({ says: ['pg_notify', `confirmation ${confirmation}`], letPass: true }),
-        check: paidOnce,
-        // Notified first, some may be on their way to the tool when the last one is.
-        mayBeClaimed: true,
-      }),
+    kill: (victim, count, turn) =>
+      killWhileResuming(
+        victim,
+        { count, turn },
+        {
+          point: ({ confirmation }) => ({
+            says: ['pg_notify', `confirmation ${confirmation}`],
+            letPass: true,
+          }),
+          check: paidOnce,
+          // Notified first, some may be on their way to the tool when the last one is.
+          mayBeClaimed: true,
+        },
+      ),
   },
   {
     name: 'resumed, not claimed',
     together: SEVERAL,
     besideAnother: true,
     leasesLapse: true,
-    kill: (victim, count) =>
-      killWhileResuming(victim, count, { point: beforeClaims(count), check: paidOnce }),
+    kill: (victim, count, turn) =>
+      killWhileResuming(victim, { count, turn }, { point: beforeClaims(count), check: paidOnce }),
   },
   {
     name: 'claimed, nothing sent',
     together: SEVERAL,
     besideAnother: true,
-    kill: (victim, count) =>
-      killWhileResuming(victim, count, {
-        point: { says: ['from "gate_controls"'], heldAt: 'commit answered', times: count },
-        check: (one) => unknownAfter(0, one),
-      }),
+    kill: (victim, count, turn) =>
+      killWhileResuming(
+        victim,
+        { count, turn },
+        {
+          point: { says: ['from "gate_controls"'], heldAt: 'commit answered', times: count },
+          check: (one) => unknownAfter(0, one),
+        },
+      ),
   },
   {
     name: 'claimed, tool not returned',
     together: MANY,
     besideAnother: true,
     leasesLapse: true,
-    async kill(victim, count) {
-      const waiting = await runsToApprove(victim, 'oa__hang', count);
+    async kill(victim, count, turn) {
+      const waiting = await runsToApprove(victim, 'oa__hang', { count, turn });
       await victim.killAt(allPaying(victim, waiting), () => approveAll(victim, waiting));
       return waiting.map((one) => unknownAfter(1, one));
     },
@@ -185,8 +196,8 @@ export const KILL_POINTS: readonly Kill[] = [
     name: 'in shutdown',
     together: MANY,
     besideAnother: true,
-    async kill(victim, count) {
-      const waiting = await runsToApprove(victim, 'oa__hang', count);
+    async kill(victim, count, turn) {
+      const waiting = await runsToApprove(victim, 'oa__hang', { count, turn });
       const pending = await Promise.all(several(count, () => ask(victim.service.url)));
       const stopping = allPaying(victim, waiting).then(() => {
         void victim.service.stop();
@@ -207,14 +218,14 @@ export const KILL_POINTS: readonly Kill[] = [
     together: SEVERAL,
     parkAfter: '1s',
     besideAnother: true,
-    async kill(victim, count) {
+    async kill(victim, count, turn) {
       const parking = {
         says: ['update "runs"', '"parked_at" = clock'],
         heldAt: 'commit',
         times: count,
       } as const;
       const held = victim.reached(parking);
-      const waiting = await runsToApprove(victim, 'oa__pay', count);
+      const waiting = await runsToApprove(victim, 'oa__pay', { count, turn });
       await victim.killAt(held, async () => {});
       return waiting.map(paidOnceApproved);
     },
@@ -224,8 +235,8 @@ export const KILL_POINTS: readonly Kill[] = [
     together: MANY,
     parkAfter: '1s',
     besideAnother: true,
-    async kill(victim, count) {
-      const waiting = await runsToApprove(victim, 'oa__pay', count);
+    async kill(victim, count, turn) {
+      const waiting = await runsToApprove(victim, 'oa__pay', { count, turn });
       await victim.killAt(allParked(victim, waiting), async () => {});
       return waiting.map(paidOnceApproved);
     },
@@ -235,20 +246,24 @@ export const KILL_POINTS: readonly Kill[] = [
     together: DECISIONS,
     parkAfter: '1s',
     besideAnother: true,
-    kill: (victim, count) =>
-      killWhileResuming(victim, count, {
-        parked: true,
-        point: ({ confirmation }) => voteOn(confirmation, 'commit answered'),
-        check: paidOnce,
-      }),
+    kill: (victim, count, turn) =>
+      killWhileResuming(
+        victim,
+        { count, turn },
+        {
+          parked: true,
+          point: ({ confirmation }) => voteOn(confirmation, 'commit answered'),
+          check: paidOnce,
+        },
+      ),
   },
   {
     name: 'woken, not resumed',
     together: MANY,
     parkAfter: '1s',
     besideAnother: false,
-    async kill(victim, count) {
-      const waiting = await runsToApprove(victim, 'oa__pay', count);
+    async kill(victim, count, turn) {
+      const waiting = await runsToApprove(victim, 'oa__pay', { count, turn });
       await allParked(victim, waiting);
       // All at once, so that one look takes them all.
       const ids = waiting.map(({ run }) => `'${run}'`).join(', ');
@@ -269,8 +284,12 @@ export const KILL_POINTS: readonly Kill[] = [
     together: SEVERAL,
     parkAfter: '1s',
     besideAnother: false,
-    kill: (victim, count) =>
-      killWhileResuming(victim, count, { parked: true, point: beforeClaims(count), check: paidOnce }),
+    kill: (victim, count, turn) =>
+      killWhileResuming(
+        victim,
+        { count, turn },
+        { parked: true, point: beforeClaims(count), check: paidOnce },
+      ),
   },
 ];
 
@@ -315,7 +334,7 @@ async function killWhileDeciding(
 /** Killed on the way from approvals to the tool. */
 async function killWhileResuming(
   victim: Victim,
-  count: number,
+  { count, turn }: { readonly count: number; readonly turn: number },
   how: {
     readonly parked?: boolean;
     readonly point: KillPoint | ((run: WaitingRun) => KillPoint);
@@ -324,7 +343,7 @@ async function killWhileResuming(
   },
 ): Promise<readonly Check[]> {
   const { parked = false, point, check, mayBeClaimed = false } = how;
-  const waiting = await runsToApprove(victim, 'oa__pay', count);
+  const waiting = await runsToApprove(victim, 'oa__pay', { count, turn });
   if (parked) await allParked(victim, waiting);
   await victim.killAt(typeof point === 'function' ? waiting.map(point) : point, () =>
     approveAll(victim, waiting),

@@ -28,8 +28,8 @@ export interface Kill {
   readonly besideAnother: boolean;
   /** Once beside another live process, the leases of the dead one are left to lapse by themselves. */
   readonly leasesLapse?: boolean;
-  /** Kills the service once and leaves it so; a check for each that stood there. */
-  kill(victim: Victim, count: number): Promise<readonly Check[]>;
+  /** Kills the service once and leaves it so; a check for each that stood there. With `turn` the executors alternate. */
+  kill(victim: Victim, count: number, turn: number): Promise<readonly Check[]>;
 }
 
 export const lost = (what: string): Fault => ({ kind: 'lost', what });

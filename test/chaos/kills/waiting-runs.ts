@@ -14,12 +14,25 @@ export interface WaitingRun {
   readonly mark: string;
 }
 
-export const runsToApprove = (victim: Victim, tool: 'oa__pay' | 'oa__hang', count: number) =>
-  Promise.all(Array.from({ length: count }, () => runToApprove(victim, tool)));
+/** Through both executors, one after the other, beginning with another one each turn. */
+export const runsToApprove = (
+  victim: Victim,
+  tool: 'oa__pay' | 'oa__hang',
+  { count, turn }: { readonly count: number; readonly turn: number },
+) =>
+  Promise.all(
+    Array.from({ length: count }, (_, place) =>
+      runToApprove(victim, (turn + place) % 2 === 0 ? 'plan' : 'model', tool),
+    ),
+  );
 
-async function runToApprove(victim: Victim, tool: 'oa__pay' | 'oa__hang'): Promise<WaitingRun> {
+async function runToApprove(
+  victim: Victim,
+  by: 'plan' | 'model',
+  tool: 'oa__pay' | 'oa__hang',
+): Promise<WaitingRun> {
   const mark = `mark-${Math.random()}`;
-  const run = await victim.startRun(tool, { ...PAYMENT, mark });
+  const run = await victim.startRun(by, tool, { ...PAYMENT, mark });
   const confirmation = await until(
     async () => {
       const { body } = await call<{ invocations: { confirmation: string | null; status: string }[] }>(

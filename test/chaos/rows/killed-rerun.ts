@@ -120,7 +120,7 @@ export const killedRerun: ChaosRow = {
 /** Starts a run whose call breaks off, and has people asked to run that again. */
 async function askAgain(victim: Victim): Promise<Rerun> {
   const { url } = victim.service;
-  const run = await victim.startRun('oa__again', { ...PAYMENT, mark: `mark-${Math.random()}` });
+  const run = await victim.startRun('plan', 'oa__again', { ...PAYMENT, mark: `mark-${Math.random()}` });
   const first = await until(
     async () => {
       const [invocation] = await invocationsOf(victim, run);

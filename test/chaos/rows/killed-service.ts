@@ -14,6 +14,7 @@ interface Round {
   readonly point: Kill;
   /** How many requests or runs stand at the point. */
   readonly count: number;
+  readonly turn: number;
   readonly leasesLapse: boolean;
 }
 
@@ -24,7 +25,7 @@ const TAKING_OVER = 2;
 
 export const killedService: ChaosRow = {
   id: 'F12',
-  title: `a process killed at each of ${KILL_POINTS.length} points and in migrations, what stood there taken up by the next process or by another live one`,
+  title: `a process killed at each of ${KILL_POINTS.length} points and in migrations, what stood there taken up by the next process or by another live one (cases 046, 166)`,
   volume: { usual: 10, full: 50 },
   async run({ databaseUrl, rounds }) {
     const { restarting, takingOver } = roundsOf(rounds);
@@ -62,6 +63,7 @@ function roundsOf(rounds: number): { restarting: Round[]; takingOver: Round[] } 
       (beside ? takingOver : restarting).push({
         point,
         count: isLast ? point.together : 1,
+        turn: Math.floor(round / 2),
         leasesLapse: beside && round === 0 && point.leasesLapse === true,
       });
     }
@@ -77,8 +79,8 @@ async function restartAfterEach(databaseUrl: string, left: Round[], tally: Tally
     let round = left.shift();
     await victim.begin(round?.point);
     while (round !== undefined) {
-      const { point, count } = round;
-      const checks = await point.kill(victim, count);
+      const { point, count, turn } = round;
+      const checks = await point.kill(victim, count, turn);
       await victim.letTimePass();
       round = left.shift();
       await victim.begin(round?.point);
@@ -98,9 +100,9 @@ async function takeOverEach(databaseUrl: string, left: Round[], tally: Tally): P
   try {
     await victim.beginOther();
     for (let round = left.shift(); round !== undefined; round = left.shift()) {
-      const { point, count, leasesLapse } = round;
+      const { point, count, turn, leasesLapse } = round;
       await victim.begin(point);
-      const checks = await point.kill(victim, count);
+      const checks = await point.kill(victim, count, turn);
       if (!leasesLapse) await victim.letTimePass();
       later.push(...(await checkNow(victim, point, checks, tally)));
       tally.killed(point, { restarted: false });
