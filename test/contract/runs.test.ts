@@ -19,6 +19,7 @@ describe.each(['pglite', 'postgres'])('runs on %s', (database) => {
       name: 'runs',
       postgresUrl: database === 'postgres' ? inject('postgresUrl') : undefined,
     });
+    world.model.script = [{ calls: [call('c1', 'oa__purchase_pay', small)] }, says('Unknown.')];
     lost = await payUnanswered(() => begin({}));
     lostNode = await payUnanswered(() =>
       begin({
@@ -31,7 +32,8 @@ describe.each(['pglite', 'postgres'])('runs on %s', (database) => {
         },
       }),
     );
-    world.model.script = [];
+    // Told that nobody knows, the model has its say.
+    await finished(lost.run);
   });
   afterAll(() => world?.stop());
   afterEach(() => {
@@ -69,7 +71,6 @@ describe.each(['pglite', 'postgres'])('runs on %s', (database) => {
   };
   const payUnanswered = async (beginRun: () => Promise<Run>) => {
     world.payments.next = ['hang'];
-    world.model.script = [{ calls: [call('c1', 'oa__purchase_pay', small)] }, says('Unknown.')];
     const run = await beginRun();
     const id = String((await waitingFor(run))[0]);
     await vote(id, keys.liWei);
@@ -529,7 +530,6 @@ describe.each(['pglite', 'postgres'])('runs on %s', (database) => {
   });
 
   it('records an unknown payment for people to settle', async () => {
-    world.model.script = [says('Unknown.')];
     await settle(lost.id, 'on the statement');
     expect(await executionOf(lost.id)).toBe('succeeded');
     expect((await finished(lost.run)).status).toBe('succeeded');
