@@ -7,6 +7,8 @@ export interface BenchRow {
   readonly referenceName: string | null;
   readonly ratio: number | null;
   readonly goal: string;
+  /** Only where missing the goal fails the whole. */
+  readonly met?: boolean;
 }
 
 /** The `fraction` quantile of what was measured; sorts a copy. */

@@ -1,4 +1,5 @@
-import { and, desc, eq, gte, ilike, isNotNull, lt, ne, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gte, ilike, isNotNull, lt, ne, or, type SQL, sql } from 'drizzle-orm';
+import type { AnyPgColumn } from 'drizzle-orm/pg-core';
 import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
 import type { ConfirmationFilter, ConfirmationPage } from '../confirmation/confirmation-service.ts';
 import type { DueConfirmations, FoundClosed } from '../confirmation/ledger.ts';
@@ -76,45 +77,58 @@ export async function readPage(
   return { items: read, unreadable, nextCursor: found.length > filter.limit && last ? cursorOf(last) : null };
 }
 
+/** Read once a statement: compared with a clock that runs on meanwhile, every row that is not due yet would be read. */
+const NOW = sql`(select clock_timestamp())`;
+
 export async function readDue(connection: Connection, limit: number): Promise<DueConfirmations> {
-  const ids = (where: SQL | undefined) =>
-    connection.select({ id: confirmations.id }).from(confirmations).where(where).limit(limit);
+  // In the order of the index that holds them: it is read up to what is not due yet, and never the table.
+  const ids = (by: AnyPgColumn, where: SQL | undefined) =>
+    connection
+      .select({ id: confirmations.id })
+      .from(confirmations)
+      .where(where)
+      .orderBy(asc(by))
+      .limit(limit);
   const { status, executionStatus, decideBy, executeBy, claimedAt, sendBy, runId, toolTimeoutMs, policy } =
     confirmations;
-  const toExpire = await ids(and(eq(status, 'pending'), sql`${decideBy} <= clock_timestamp()`));
-  const toLapse = await ids(and(eq(executionStatus, 'unclaimed'), sql`${executeBy} <= clock_timestamp()`));
+  const toExpire = await ids(decideBy, and(eq(status, 'pending'), sql`${decideBy} <= ${NOW}`));
+  const toLapse = await ids(executeBy, and(eq(executionStatus, 'unclaimed'), sql`${executeBy} <= ${NOW}`));
   const toAttend = await ids(
-    and(eq(status, 'pending'), sql`${confirmations.nextStepAt} <= clock_timestamp()`),
+    confirmations.nextStepAt,
+    and(eq(status, 'pending'), sql`${confirmations.nextStepAt} <= ${NOW}`),
   );
   // A run's own executor is certain to have stopped trying once `sendBy` and the tool's time-out are over, with some
   // room to record the result. An outside agent has as long as its policy says, and never less than that. A run's call
   // without a time-out is a delegate's run, which is looked after elsewhere (`createAbandonedCallers`).
   const longest = sql`${sendBy} + make_interval(secs => coalesce(${toolTimeoutMs}, 0) / 1000.0 + 5)`;
   const toUnknown = await ids(
+    sendBy,
     and(
       eq(executionStatus, 'claimed'),
       // These two are what the index holds.
       sql`(${runId} is null or ${toolTimeoutMs} is not null)`,
-      sql`${sendBy} <= clock_timestamp()`,
-      sql`${longest} <= clock_timestamp()`,
+      sql`${sendBy} <= ${NOW}`,
+      sql`${longest} <= ${NOW}`,
       or(
         isNotNull(runId),
-        sql`${claimedAt} + ${frozenInterval(sql`${policy} -> 'outcomeWithinMs'`)} <= clock_timestamp()`,
+        sql`${claimedAt} + ${frozenInterval(sql`${policy} -> 'outcomeWithinMs'`)} <= ${NOW}`,
       ),
     ),
   );
   const toOpen = await ids(
+    confirmations.executableFrom,
     and(
       eq(confirmations.coolingOff, true),
       eq(executionStatus, 'unclaimed'),
-      sql`${confirmations.executableFrom} <= clock_timestamp()`,
+      sql`${confirmations.executableFrom} <= ${NOW}`,
     ),
   );
   const toSettle = await ids(
+    confirmations.settleFrom,
     and(
       eq(executionStatus, 'unknown'),
       eq(confirmations.settleOpen, false),
-      sql`${confirmations.settleFrom} <= clock_timestamp()`,
+      sql`${confirmations.settleFrom} <= ${NOW}`,
     ),
   );
   const list = (rows: readonly { readonly id: string }[]) => rows.map((row) => row.id as ConfirmationId);

@@ -37,7 +37,8 @@ export async function findUnreached(
     .from(confirmations)
     .innerJoin(deliveries, sql`${deliveries.confirmationId} = ${confirmations.id}`)
     .where(
-      sql`${confirmations.status} = 'pending' and ${only === null ? sql`true` : sql`${confirmations.id} = ${only}`}`,
+      sql`${confirmations.status} = 'pending' and ${only === null ? sql`true` : sql`${confirmations.id} = ${only}`}
+        and ${confirmations.id} in (select unshown.confirmation_id from ${deliveries} as unshown where ${hasNoMessage})`,
     )
     .groupBy(confirmations.id)
     .having(
@@ -53,6 +54,9 @@ export async function findUnreached(
     rerouted,
   }));
 }
+
+/** As the index on the first message has it: few have none, and of those with cards in chats none is read. */
+const hasNoMessage = sql`unshown.message_ids[1] is null`;
 
 /** Whether a time of the frozen policy has passed since; false where the policy has no such time. */
 const isOver = (since: SQL | typeof confirmations.createdAt, frozen: SQL): SQL<boolean> =>

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectPostgres } from '../../src/db/connect-postgres.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { keepProgramsIn } from '../support/built-programs.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { runStatement } from '../support/run-statement.ts';
 import { type ChaosRow, passed } from './row.ts';
@@ -14,6 +15,7 @@ const wanted = process.argv.slice(2).filter((argument) => /^F\d+$/.test(argument
 const rows = CHAOS_ROWS.filter((row) => wanted.length === 0 || wanted.includes(row.id));
 
 const folder = await mkdtemp(join(tmpdir(), 'countersign-chaos-'));
+keepProgramsIn(folder);
 const server = await startPostgres(folder);
 let failures = 0;
 try {

@@ -16,12 +16,23 @@ export interface KillPoint {
   readonly says: readonly string[];
   /** Not there, but when the same connection is answered, says `commit`, or is told that it was committed. */
   readonly heldAt?: 'answered' | 'commit' | 'commit answered';
+  /** Words that the answer must hold to be the moment. */
+  readonly hears?: string;
   readonly letPass?: boolean;
   /** As many connections have to reach it; one unless said otherwise. */
   readonly times?: number;
 }
 
-/** One service process after another on one database, each killed at a chosen point; all else lives on. */
+/** How long anything of this may take on a machine with other work to do. */
+export const PATIENCE_MS = 120_000;
+
+/** For a process that is killed a second after it has started: no time goes into what would pay off later. */
+const SHORT_LIVED = ['--no-opt', '--min-semi-space-size=64', '--max-semi-space-size=64'];
+
+/**
+ * One service process after another on one database, each killed at a chosen point; all else lives on: the database, the
+ * chats, the tools, and where asked for another service process, which then takes over.
+ */
 export class Victim {
   readonly databaseUrl: string;
   readonly platforms: Platforms;
@@ -32,6 +43,9 @@ export class Victim {
   readonly #dataDir: string;
   readonly #watch: Watch;
   #service: ServiceProcess | null = null;
+  #other: ServiceProcess | null = null;
+  /** Whose leases are not those of the dead. */
+  #living: readonly string[] = [];
 
   private constructor(input: {
     databaseUrl: string;
@@ -72,21 +86,28 @@ export class Victim {
       dataDir,
       changes: payerConfig({ toolsUrl, modelUrl }),
     });
-    const victim = new Victim({ databaseUrl, platforms, tools, model, proxy, watch, yaml, dataDir });
-    await victim.begin();
-    return victim;
+    return new Victim({ databaseUrl, platforms, tools, model, proxy, watch, yaml, dataDir });
   }
 
+  /** The process to be killed next; once it is, the other one. */
   get service(): ServiceProcess {
-    if (this.#service === null) throw new Error('No service is running');
-    return this.#service;
+    const service = this.#service ?? this.#other;
+    if (service === null) throw new Error('No service is running');
+    return service;
   }
 
   /** Starts the next process. */
   async begin({ parkAfter }: { readonly parkAfter?: string } = {}): Promise<void> {
     const parking = parkAfter === undefined ? '' : `parkAfter: ${parkAfter}\n`;
-    this.#service = await startServiceProcess(this.#yaml + parking);
+    this.#service = await startServiceProcess(this.#yaml + parking, { nodeFlags: SHORT_LIVED });
     this.platforms.serviceUrl = this.#service.url;
+  }
+
+  /** Starts the process that lives on beside all those that are killed. It speaks to the database directly. */
+  async beginOther(): Promise<void> {
+    this.#other = await startServiceProcess(this.#yaml.replace(this.#proxy.url, this.databaseUrl));
+    const workers = await runStatement<{ owner: string }>(this.databaseUrl, 'select owner from run_workers');
+    this.#living = workers.map(({ owner }) => owner);
   }
 
   /** When the service stands at this point, in whatever happens from now on. */
@@ -94,7 +115,10 @@ export class Victim {
     return this.#watch.next([point]);
   }
 
-  /** Does something, waits until the service reaches the points (or the promise is kept), and kills it there. */
+  /**
+   * Does something, waits until the service reaches the points (or the promise is kept), and kills it there. Whoever
+   * comes next finds its leases, until `letTimePass`.
+   */
   async killAt(
     point: KillPoint | readonly KillPoint[] | Promise<unknown>,
     trigger: () => Promise<unknown>,
@@ -103,24 +127,35 @@ export class Victim {
     // Whoever asked hears nothing more: its connection breaks.
     const triggered = trigger().catch(() => {});
     const given = JSON.stringify(point instanceof Promise ? 'a promise' : point);
+    let giveUp: NodeJS.Timeout | undefined;
     await Promise.race([
       reached,
-      new Promise((_, reject) => setTimeout(reject, 20_000, new Error(`Not reached: ${given}`)).unref()),
-    ]);
+      new Promise((_, reject) => {
+        const notReached = () =>
+          reject(new Error(`Not reached: ${given}\n${this.service.log().slice(-4_000)}`));
+        giveUp = setTimeout(notReached, PATIENCE_MS);
+      }),
+    ]).finally(() => clearTimeout(giveUp));
     await this.service.kill();
     this.#service = null;
+    if (this.#other !== null) this.platforms.serviceUrl = this.#other.url;
     this.#proxy.cutStalled();
     await triggered;
-    await this.letTimePass();
   }
 
   /** What the leases of a dead process would be after a while: over. */
   async letTimePass(): Promise<void> {
+    const living = this.#living.map((owner) => `'${owner}'`).join(', ');
     await runStatement(
       this.databaseUrl,
-      'update deliveries set lease_until = now() where lease_until > now()',
+      `delete from run_workers where owner <> all(array[${living}]::text[])`,
     );
-    await runStatement(this.databaseUrl, 'delete from run_workers');
+    // A card's lease does not say whose it is: where another process lives, they lapse by themselves.
+    if (this.#other === null)
+      await runStatement(
+        this.databaseUrl,
+        'update deliveries set lease_until = now() where lease_until > now()',
+      );
   }
 
   /** Starts a run of one call, of a plan or of a model, and gives its id. */
@@ -142,7 +177,7 @@ export class Victim {
   }
 
   async stop(): Promise<void> {
-    await this.#service?.kill();
+    await Promise.all([this.#service?.kill(), this.#other?.kill()]);
     await this.#proxy.stop();
     await Promise.all([this.platforms.stop(), this.tools.stop(), this.#model.stop()]);
     await rm(this.#dataDir, { recursive: true, force: true });
@@ -186,7 +221,9 @@ class Watch {
   answered(text: string, connection: ProxiedConnection): void {
     for (const [point, { marked }] of this.#points) {
       const over =
-        point.heldAt === 'answered' || (point.heldAt === 'commit answered' && text.includes('COMMIT'));
+        point.heldAt === 'answered'
+          ? text.includes(point.hears ?? '')
+          : point.heldAt === 'commit answered' && text.includes('COMMIT');
       if (over && marked.has(connection)) this.#hit(point, connection);
     }
   }

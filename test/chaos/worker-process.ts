@@ -1,7 +1,7 @@
-import { fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { spawn } from 'node:child_process';
 import type { ConfirmationId } from '../../src/ids.ts';
 import type { Verdict } from '../../src/verdict.ts';
+import { programArguments } from '../support/built-programs.ts';
 
 /** What a second process is asked to do on the same database, at a given moment of the wall clock. */
 export type WorkerCommand = {
@@ -36,8 +36,7 @@ export interface WorkerProcess {
 
 /** Starts a process with a core of its own on `databaseUrl`. */
 export async function startWorker(databaseUrl: string): Promise<WorkerProcess> {
-  const child = fork(fileURLToPath(new URL('./worker.ts', import.meta.url)), [databaseUrl], {
-    execArgv: ['--import', 'tsx'],
+  const child = spawn(process.execPath, [...(await programArguments('worker')), databaseUrl], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   await new Promise<void>((resolve, reject) => {

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
+import { programArguments } from '../support/built-programs.ts';
 import { until } from '../support/until.ts';
 import type { Asked, AuditEvent, Confirmation, Delivery, Page, Run } from './shapes.ts';
 
@@ -28,7 +29,7 @@ export interface Ended {
 
 /** Runs `countersign` as a user does and collects what it prints until it ends. */
 export async function runCommand(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
-  const child = launch(args, env);
+  const child = await launch(args, env);
   const output = collect(child);
   const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
   return { code, output: output() };
@@ -64,7 +65,7 @@ export class Gate {
   }
 
   async launch(env: Record<string, string> = {}) {
-    const child = launch(['serve', '--config', this.configFile], env);
+    const child = await launch(['serve', '--config', this.configFile], env);
     this.#child = child;
     this.#output = collect(child);
     const line = await until(
@@ -166,8 +167,8 @@ export async function freshDatabase(serverUrl: string, name: string): Promise<st
   return url.href;
 }
 
-function launch(args: readonly string[], env: Record<string, string>): ChildProcess {
-  return spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
+async function launch(args: readonly string[], env: Record<string, string>): Promise<ChildProcess> {
+  return spawn(process.execPath, [...(await programArguments('service')), ...args], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -11,11 +11,14 @@ const small = { payee: 'ACME', amount: '10', currency: 'CNY' };
 
 describe.each(['pglite', 'postgres'])('Slack on %s', (database) => {
   let world: World;
+  /** Slack took its card and did not answer; until that is known, the other tests go on. */
+  let lost: Confirmation;
   beforeAll(async () => {
     world = await startWorld({
       name: 'slack',
       postgresUrl: database === 'postgres' ? inject('postgresUrl') : undefined,
     });
+    lost = await askUnanswered();
   });
   afterAll(() => world?.stop());
   afterEach(() => {
@@ -26,6 +29,18 @@ describe.each(['pglite', 'postgres'])('Slack on %s', (database) => {
     const asked = await world.gate.ask({ tool, args, agent: 'procurement', ...more }, keys.agent);
     expect(asked.status, asked.text).toBe(201);
     return asked.body.confirmation;
+  };
+  const askUnanswered = async (): Promise<Confirmation> => {
+    let accepted = false;
+    world.slack.disturb = (method) => {
+      if (method !== 'chat.postMessage' || accepted) return undefined;
+      accepted = true;
+      return 'accept-and-hang';
+    };
+    const one = await ask('bank__slack_only', { note: 'lost answer' });
+    await until(() => accepted, { what: 'its card taken' });
+    world.slack.disturb = () => undefined;
+    return one;
   };
   const posted = async (tool: string, args: unknown = small, more = {}) => {
     const one = await ask(tool, args, more);
@@ -345,18 +360,13 @@ describe.each(['pglite', 'postgres'])('Slack on %s', (database) => {
   });
 
   it('posts one card where Slack took it and the answer was lost', async () => {
-    let accepted = false;
-    world.slack.disturb = (method) => {
-      if (method !== 'chat.postMessage' || accepted) return undefined;
-      accepted = true;
-      return 'accept-and-hang';
-    };
-    const one = await ask('bank__slack_only', { note: 'lost answer' });
-    await until(async () => (await read(one)).deliveries[0]?.state === 'sent', { deadlineMs: 28_000 });
+    await until(async () => (await read(lost)).deliveries[0]?.state === 'sent', { deadlineMs: 28_000 });
     const cards = () =>
-      [...world.slack.messages.values()].filter((message) => JSON.stringify(message.blocks).includes(one.id));
+      [...world.slack.messages.values()].filter((message) =>
+        JSON.stringify(message.blocks).includes(lost.id),
+      );
     expect(cards()).toHaveLength(1);
     await world.slack.tap(String(cards()[0]?.ts), 'approve', accounts.liWei.slack);
-    expect((await read(one)).status).toBe('approved');
+    expect((await read(lost)).status).toBe('approved');
   });
 });

@@ -3,10 +3,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packageRoot } from '../../src/package-root.ts';
+import { programArguments } from '../support/built-programs.ts';
 
 /** The real service as a process of its own, started by its own command. */
 export interface ServiceProcess {
   readonly url: string;
+  readonly pid: number;
   /** Everything it logged so far. */
   log(): string;
   /** SIGKILL: no drain, no goodbye. */
@@ -15,14 +17,21 @@ export interface ServiceProcess {
   stop(): Promise<number | null>;
 }
 
-export async function startServiceProcess(yaml: string): Promise<ServiceProcess> {
+/** `nodeFlags`: further ones for the runtime. */
+export async function startServiceProcess(
+  yaml: string,
+  { nodeFlags = [] }: { readonly nodeFlags?: readonly string[] } = {},
+): Promise<ServiceProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-e2e-'));
   const file = join(folder, 'countersign.yaml');
   await writeFile(file, yaml);
   const child = spawn(
     process.execPath,
-    ['--import', 'tsx', join(packageRoot, 'src/cli/main.ts'), 'serve', '--config', file],
-    { cwd: packageRoot, stdio: ['ignore', 'pipe', 'pipe'] },
+    [...nodeFlags, ...(await programArguments('service')), 'serve', '--config', file],
+    {
+      cwd: packageRoot,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
   );
   let log = '';
   const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
@@ -49,6 +58,7 @@ export async function startServiceProcess(yaml: string): Promise<ServiceProcess>
   void (child satisfies ChildProcess);
   return {
     url,
+    pid: child.pid ?? 0,
     log: () => log,
     kill: async () => void (await end('SIGKILL')),
     stop: () => end('SIGTERM'),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { connectPostgres } from '../../src/db/connect-postgres.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { keepProgramsIn } from './built-programs.ts';
 import { startPostgres } from './postgres-server.ts';
 import { runStatement } from './run-statement.ts';
 
@@ -23,6 +24,7 @@ export default async function setup(project: TestProject) {
   const server = await startPostgres(folder);
   project.provide('postgresUrl', server.url);
   project.provide('postgresTemplate', await migratedTemplate(server.url));
+  keepProgramsIn(folder);
   project.provide('embeddedTemplate', join(folder, 'embedded.tar'));
   return async () => {
     await server.stop();

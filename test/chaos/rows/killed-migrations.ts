@@ -1,11 +1,11 @@
-import { fork } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { connectPostgres } from '../../../src/db/connect-postgres.ts';
 import { migrate } from '../../../src/db/migrate.ts';
 import { packageRoot } from '../../../src/package-root.ts';
+import { programArguments } from '../../support/built-programs.ts';
 import { runStatement } from '../../support/run-statement.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
@@ -53,8 +53,8 @@ async function killIn(url: string, name: string, moment: 'its last statement' | 
       reached();
     },
   });
-  const child = fork(fileURLToPath(new URL('../migrating.ts', import.meta.url)), [proxy.url], {
-    execArgv: ['--import', 'tsx'],
+  const child = spawn(process.execPath, [...(await programArguments('migrating')), proxy.url], {
+    stdio: ['ignore', 'inherit', 'inherit'],
   });
   const ended = once(child, 'exit');
   const first = await Promise.race([held.then(() => 'held' as const), ended]);

@@ -73,17 +73,16 @@ export const killedRerun: ChaosRow = {
     const victim = await Victim.start(databaseUrl);
     const left: (Rerun & Kill)[] = [];
     const wrong: string[] = [];
-    let begun = true;
     try {
       for (const kill of KILLS) {
         for (let done = 0; done < rounds; done += TOGETHER) {
-          if (!begun) await victim.begin();
-          begun = false;
+          await victim.begin();
           const count = Math.min(TOGETHER, rounds - done);
           const reruns = await Promise.all(Array.from({ length: count }, () => askAgain(victim)));
           await victim.killAt(kill.point(count, reruns), () =>
             Promise.all(reruns.map(({ again }) => approve(victim, again))),
           );
+          await victim.letTimePass();
           left.push(...reruns.map((rerun) => ({ ...rerun, ...kill })));
         }
       }
