@@ -92,18 +92,36 @@ function warningText(warnings: readonly string[], locale: Locale): string {
   return lines.map((line) => cutToBytes(line, share, locale)).join('\n');
 }
 
+/** In UTF-16 units: a fact that is longer would be a tall, narrow column on a phone. */
+const LONGEST_FIELD = 80;
+/** A message has room for 50 blocks. */
+const MOST_WIDE_FACTS = 4;
+
+/** Two beside each other; a long one has the whole width. */
 function factBlocks(facts: readonly CardFact[], space: MessageSpace, locale: Locale): SlackBlock[] {
-  const fields = facts
-    .slice(0, 2 * LIMITS.fieldsPerSection)
-    .map(({ label, value }) => `${onOneLine(label)}\n${cut(onOneLine(value), 250, locale)}`)
-    .map((text) => space.take(text, LIMITS.field))
-    .filter((text) => text !== '')
-    .map(plainText);
-  const sections: SlackBlock[] = [];
-  for (let at = 0; at < fields.length; at += LIMITS.fieldsPerSection) {
-    sections.push({ type: 'section', fields: fields.slice(at, at + LIMITS.fieldsPerSection) });
+  const blocks: SlackBlock[] = [];
+  let fields: SlackBlock[] = [];
+  let wide = 0;
+  const endFields = () => {
+    if (fields.length > 0) blocks.push({ type: 'section', fields });
+    fields = [];
+  };
+  for (const { label, value } of facts.slice(0, 2 * LIMITS.fieldsPerSection)) {
+    const isLong = value.length > LONGEST_FIELD && wide < MOST_WIDE_FACTS;
+    const shown = { label: onOneLine(label), value: cut(onOneLine(value), 250, locale) };
+    const text = space.take(isLong ? factLine(shown) : `${shown.label}\n${shown.value}`, LIMITS.field);
+    if (text === '') continue;
+    if (isLong) {
+      endFields();
+      blocks.push(...section(text));
+      wide += 1;
+    } else {
+      fields.push(plainText(text));
+      if (fields.length === LIMITS.fieldsPerSection) endFields();
+    }
   }
-  return sections;
+  endFields();
+  return blocks;
 }
 
 /** Further arguments, one on each line; long values are cut first, so that one of them cannot hide the others. */

@@ -202,6 +202,21 @@ describe('a card in Slack', () => {
       expect(shown(card)).toContain(words);
   });
 
+  it('gives a long fact the whole width, and stays within Slack where all of them are long', () => {
+    const long = { label: 'Rejected before', value: 'because the account is another one; '.repeat(4) };
+    const one = slackCard({ facts: [long, ...slackCard().facts] });
+    expect(shown(one)).toContain(`${long.label}: ${long.value.trim()}`);
+    const lines = Array.from({ length: 60 }, (_, at) => line('x', true, `field_${at}`));
+    const facts = Array.from({ length: 20 }, (_, at) => ({
+      ...long,
+      label: at % 5 === 0 ? 'long' : 'short',
+    }));
+    const mixed = facts.map((fact) => (fact.label === 'long' ? fact : { ...fact, value: 'x' }));
+    for (const card of [slackCard({ lines, facts }), slackCard({ lines, facts: mixed })]) {
+      expect(checkMessageBlocks(payloadOf(card).blocks)).toEqual({ ok: true });
+    }
+  });
+
   it('lets no long warning hide another', () => {
     const warnings = ['冻结'.repeat(900), 'masked: /apiKey', '隐藏'.repeat(900), 'named by the agent'];
     const text = shown(slackCard({ locale: 'zh-CN', warnings }));
