@@ -100,22 +100,28 @@ function planNode(body: NodeBody): PlanNode {
   if (tool !== undefined) {
     refuseOthers(body, ['args'], 'calls a tool');
     const args = body.args ?? {};
-    const fault = faultOfArguments(args);
-    if (fault !== null) throw new CountersignError('invalid_arguments', `Node ${id}: ${fault}`);
+    refuseUnkeepable(id, args);
     return { ...edges, kind: 'tool', tool, args };
   }
   if (agent !== undefined) {
     refuseOthers(body, ['input', 'data'], 'calls an agent');
     const { input, data } = body;
     if (input === undefined) throw refusal(id, 'calls an agent without an `input`');
+    refuseUnkeepable(id, data ?? {});
     return { ...edges, kind: 'agent', agent: agentId(agent), input, ...(data !== undefined && { data }) };
   }
   refuseOthers(body, ['nodes'], 'is a loop');
   if (body.nodes === undefined) throw refusal(id, 'is a loop without `nodes`');
+  refuseUnkeepable(id, { forEach: body.forEach ?? [] });
   const nodes = body.nodes.map(planNode);
   return body.repeat === undefined
     ? { ...edges, kind: 'for-each', list: body.forEach ?? [], nodes }
     : { ...edges, kind: 'repeat', ...body.repeat, nodes };
+}
+
+function refuseUnkeepable(id: string, given: JsonObject): void {
+  const fault = faultOfArguments(given);
+  if (fault !== null) throw new CountersignError('invalid_arguments', `Node ${id}: ${fault}`);
 }
 
 const OWN_KEYS = ['args', 'input', 'data', 'nodes'] as const;

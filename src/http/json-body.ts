@@ -6,8 +6,8 @@ import type { HttpApp } from './http-app.ts';
 /** The largest body of any route, in bytes. */
 export const MAX_BODY_BYTES = 1024 * 1024;
 
-/** Arguments may be 64 levels deep, and sit at most four levels down, in a node of a plan. */
-const MAX_BODY_DEPTH = 68;
+/** Arguments may be 64 levels deep, and sit at most eight levels down, in a plan's node of a loop in a loop. */
+const MAX_BODY_DEPTH = 72;
 
 /**
  * Reads JSON bodies without loss: what a person approves must be what the agent sent, digit by digit, so a body that

@@ -469,6 +469,15 @@ describe('a plan with loops', () => {
     expect(() => planNodes(parsed)).toThrow(message);
   });
 
+  it.each<[string, object]>([
+    ['the data of an agent', { agent: 'a', input: 'x', data: deep(65) }],
+    ['the list of a loop', { forEach: deep(65), nodes: [{ id: 'a', tool: 't' }] }],
+    ['the arguments of a tool', { tool: 't', args: deep(65) }],
+  ])('is refused in words where %s is too deep to be kept', (_what, node) => {
+    const parsed = planBody.parse({ nodes: [{ id: 'x', ...node }] });
+    expect(() => planNodes(parsed)).toThrow(/Node x: .*64 levels/);
+  });
+
   it.each([
     ['one round', { repeat: { atMost: 1 }, nodes: [{ id: 'a', tool: 't' }] }],
     ['eleven rounds', { repeat: { atMost: 11 }, nodes: [{ id: 'a', tool: 't' }] }],
@@ -486,3 +495,9 @@ describe('a plan with loops', () => {
     expect(planBody.safeParse({ nodes: [{ id: 'x', ...node }] }).success).toBe(false);
   });
 });
+
+function deep(levels: number): JsonValue {
+  let value: JsonValue = {};
+  for (let level = 0; level < levels; level += 1) value = { deeper: value };
+  return value;
+}
