@@ -85,6 +85,12 @@ const IS_QUIET = inArray(reminders.kind, [...QUIET_KINDS]);
 const SHOWS_THE_NEWEST = sql`(${deliveries.shownVersion} >= ${deliveries.wantedVersion}
   or ${deliveries.nextAttemptAt} = 'infinity')`;
 
+/** Not a join: the planner may read every request for one, also where no note is queued. */
+const STILL_TRUE = sql`(
+  select case when ${reminders.kind} in ('reminder', 'escalation') then ${confirmations.status} = 'pending'
+    else ${confirmations.executionStatus} = ${reminders.kind} end
+  from ${confirmations} where ${confirmations.id} = ${deliveries.confirmationId})`;
+
 async function claim(
   connection: Connection,
   { channel }: Parameters<ReminderOutbox['claim']>[0],
@@ -93,13 +99,11 @@ async function claim(
     .select({ id: reminders.id })
     .from(reminders)
     .innerJoin(deliveries, eq(deliveries.id, reminders.deliveryId))
-    .innerJoin(confirmations, eq(confirmations.id, deliveries.confirmationId))
     .where(
       and(
         eq(reminders.state, 'queued'),
         eq(deliveries.channelId, channel),
-        sql`case when ${reminders.kind} in ('reminder', 'escalation') then ${confirmations.status} = 'pending'
-          else ${confirmations.executionStatus} = ${reminders.kind} end`,
+        STILL_TRUE,
         or(not(IS_QUIET), and(SHOWS_THE_NEWEST, not(hasDueCards(connection, channel)))),
         // None while a card moves.
         sql`cardinality(${deliveries.messageIds}) > 0`,
