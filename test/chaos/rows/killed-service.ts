@@ -19,9 +19,9 @@ interface Round {
 }
 
 /** Databases on which one process after another is killed and the next one started; most of such a round is waiting. */
-const RESTARTING = 3;
+const RESTARTING = 2;
 /** Databases on which another process lives on beside all that are killed, and takes over. */
-const TAKING_OVER = 2;
+const TAKING_OVER = 1;
 
 export const killedService: ChaosRow = {
   id: 'F12',
