@@ -76,7 +76,7 @@ async function withdraw(
   { confirmations }: GiveUpPorts,
 ): Promise<void> {
   const actor = actorOfRun({ run: facts.id, agent: facts.agent });
-  await confirmations.cancel({ id, actor, reason: 'the run has failed' });
+  await confirmations.cancel({ id, actor, reason: 'the run was given up' });
   const outcome = status === 'blocked' ? 'failed' : status;
   const detail = status === 'blocked' ? NOT_SENT : 'the run was given up';
   await confirmations.recordOutcome({ id, actor, status: outcome, detail });
