@@ -28,7 +28,6 @@ export class StreamedCalls {
       text: argumentsText(data.function?.arguments),
     };
     const known = this.#known(piece);
-    if (known !== undefined && isRepeated(piece, known)) return;
     if (known !== undefined && cutsIn(piece, known)) this.#holdsNonsense = true;
     const call = known === undefined || beginsAnother(piece, known) ? this.#begin(piece, known) : known;
     call.id = joined(call.id, piece.id);
@@ -48,7 +47,9 @@ export class StreamedCalls {
 
   /** In the order of their indices; those without one where they came. */
   all() {
+    const seen = new Set<string>();
     return this.#calls
+      .filter((call) => !isAmong(seen, call))
       .toSorted((one, other) => one.index - other.index)
       .map(({ id, name, arguments: text }) => ({ id, function: { name, arguments: text } }));
   }
@@ -66,6 +67,7 @@ export class StreamedCalls {
     const next = (this.#calls.at(-1)?.index ?? -1) + 1;
     const call = {
       index: before === undefined ? (index ?? next) : next,
+      place: index ?? before?.place ?? null,
       id: '',
       name: '',
       arguments: '',
@@ -89,19 +91,26 @@ interface CallPiece {
 }
 
 interface StreamedCall {
+  /** Orders them. */
   readonly index: number;
+  /** What the server said of that, of this call or the one it came behind. */
+  readonly place: number | null;
   id: string;
   name: string;
   arguments: string;
 }
 
-/** A whole call that is sent once more. A call that runs twice is worse than one that is asked for again. */
-const isRepeated = (piece: CallPiece, call: StreamedCall): boolean =>
-  piece.id === call.id &&
-  (piece.id !== '' || piece.index !== null) &&
-  piece.name === call.name &&
-  piece.text === call.arguments &&
-  isWhole(call.arguments);
+/**
+ * Whether the same call is there already, by its id and its place: some servers send all of it once more. One that runs
+ * twice would be worse than one that the model has to ask for again.
+ */
+function isAmong(seen: Set<string>, { id, place, name, arguments: text }: StreamedCall): boolean {
+  if (id === '' && place === null) return false;
+  const key = JSON.stringify([id, place, name, text]);
+  const isThere = seen.has(key);
+  seen.add(key);
+  return isThere;
+}
 
 /** Another call begins in the middle of this one's arguments, at the same place. */
 const cutsIn = (piece: CallPiece, call: StreamedCall): boolean =>

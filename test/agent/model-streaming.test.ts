@@ -243,7 +243,7 @@ describe('an answer that comes in pieces', () => {
       { toolCalls: [call('a', '', '{}')] },
     ],
     [
-      'a call that is sent whole once more',
+      'a call that is sent whole once more, and again without its place',
       [
         callPiece({ index: 0, ...PAY }),
         callPiece({ index: 0, ...PAY }),
@@ -251,6 +251,30 @@ describe('an answer that comes in pieces', () => {
         finish('tool_calls'),
       ],
       { toolCalls: [PAY] },
+    ],
+    [
+      'a whole call without a place that is sent once more',
+      [callPiece(PAY), callPiece(LOG), callPiece(PAY), finish('tool_calls')],
+      bothCalls,
+    ],
+    [
+      'a call without an id that is sent once more',
+      [
+        callPiece({ index: 0, name: 'oa__log', arguments: '{}' }),
+        callPiece({ index: 0, name: 'oa__log', arguments: '{}' }),
+        finish('tool_calls'),
+      ],
+      { toolCalls: [call(null, 'oa__log', '{}')] },
+    ],
+    [
+      'one call three times, each time under an id or in a place of its own',
+      [
+        callPiece({ index: 0, ...LOG }),
+        callPiece({ index: 0, ...LOG, id: 'c' }),
+        callPiece({ index: 2, ...LOG }),
+        finish('tool_calls'),
+      ],
+      { toolCalls: [LOG, { ...LOG, id: 'c' }, LOG] },
     ],
     [
       'the whole message behind its pieces',
