@@ -1,9 +1,9 @@
-import { and, eq, lte, type SQL, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import type { DeliveryOutbox, DueDelivery } from '../channel/delivery-outbox.ts';
 import type { Connection, Database } from './database.ts';
 import { DIRECT_COLUMNS, directOf, holdsLease } from './delivery-lease.ts';
 import { recordDeliveryResult } from './delivery-result.ts';
-import { IS_CHANGE, IS_SEND } from './due-cards.ts';
+import { IS_CHANGE, IS_DUE, IS_SEND } from './due-cards.ts';
 import { mendDeliveries, rewriteDeliveries } from './mend-deliveries.ts';
 import { confirmations } from './schema/confirmations.ts';
 import { deliveries, renderedCards } from './schema/deliveries.ts';
@@ -40,7 +40,7 @@ async function claim(
       .where(
         and(
           eq(deliveries.channelId, channel),
-          lte(deliveries.nextAttemptAt, CLOCK),
+          IS_DUE,
           kind,
           sql`coalesce(${deliveries.leaseUntil} <= ${CLOCK}, true)`,
         ),
@@ -66,10 +66,10 @@ async function claim(
   return claimed.map(dueDeliveryOf);
 }
 
-/** Buttons stand under a request that is closed. */
-const IS_DECISIVE = sql`${deliveries.hasButtons} and exists (
-  select 1 from ${confirmations} where ${confirmations.id} = ${deliveries.confirmationId}
-    and ${confirmations.status} <> 'pending')`;
+/** Buttons stand under a request that is closed. Not an `exists`: that is planned as a join, which reads every request. */
+const IS_DECISIVE = sql`${deliveries.hasButtons} and (
+  select ${confirmations.status} <> 'pending' from ${confirmations}
+  where ${confirmations.id} = ${deliveries.confirmationId})`;
 
 const CLAIMED = {
   id: deliveries.id,

@@ -1,10 +1,12 @@
-import { and, eq, inArray, lte, or, sql } from 'drizzle-orm';
+import { and, eq, inArray, or, sql } from 'drizzle-orm';
 import type { ChannelId } from '../ids.ts';
 import type { Connection } from './database.ts';
 import { deliveries } from './schema/deliveries.ts';
 
 const CLOCK = sql`clock_timestamp()`;
 
+/** Its time has come. A sub-select, because a volatile function alone cannot bound the look through an index. */
+export const IS_DUE = sql`${deliveries.nextAttemptAt} <= (select clock_timestamp())`;
 /** A card that is to be sent, or may have to be. */
 export const IS_SEND = inArray(deliveries.state, ['queued', 'uncertain']);
 /** A card in a chat that is to be written anew. */
@@ -19,6 +21,4 @@ export const hasDueCards = (connection: Connection, channel: ChannelId) =>
   sql`exists (${connection
     .select({ one: sql`1` })
     .from(deliveries)
-    .where(
-      and(eq(deliveries.channelId, channel), lte(deliveries.nextAttemptAt, CLOCK), or(IS_SEND, IS_CHANGE)),
-    )})`;
+    .where(and(eq(deliveries.channelId, channel), IS_DUE, or(IS_SEND, IS_CHANGE)))})`;
