@@ -28,6 +28,7 @@ export class StreamedCalls {
       text: argumentsText(data.function?.arguments),
     };
     const known = this.#known(piece);
+    if (known === undefined && piece.id + piece.name + piece.text === '') return;
     if (known !== undefined && cutsIn(piece, known)) this.#holdsNonsense = true;
     const call = known === undefined || beginsAnother(piece, known) ? this.#begin(piece, known) : known;
     call.id = joined(call.id, piece.id);

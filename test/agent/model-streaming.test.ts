@@ -118,7 +118,7 @@ describe('an answer that comes in pieces', () => {
     [
       'a message in the place of a delta',
       [{ choices: [{ message: { content: 'Paid.' }, finish_reason: 'stop' }] }],
-      { text: 'Paid.' },
+      { text: 'Paid.', toolCalls: [] },
     ],
     [
       'chunks without an index',
@@ -332,8 +332,12 @@ describe('an answer that comes in pieces', () => {
       { text: 'Yes.', cut: null },
     ],
     [
-      'nothing, written as an empty list',
-      [words('Paid.'), { choices: [{ index: 0, delta: [], finish_reason: 'stop' }] }],
+      'nothing, written as an empty call or list',
+      [
+        words('Paid.'),
+        callPiece({ index: 0, arguments: '' }),
+        { choices: [{ index: 0, delta: [], finish_reason: 'stop' }] },
+      ],
       { text: 'Paid.' },
     ],
     [
