@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { argumentsText } from './chat-completion.ts';
+import { GrowingObject } from './growing-object.ts';
 import { orNothing, placeShape } from './streamed-value.ts';
 
 const pieceShape = z.object({
@@ -33,7 +34,7 @@ export class StreamedCalls {
     const call = known === undefined || beginsAnother(piece, known) ? this.#begin(piece, known) : known;
     call.id = joined(call.id, piece.id);
     call.name = joined(call.name, piece.name);
-    call.arguments += piece.text;
+    call.arguments.add(piece.text);
     if (piece.index !== null) this.#byIndex.set(piece.index, call);
     if (piece.id !== '') this.#byId.set(piece.id, call);
   }
@@ -52,7 +53,7 @@ export class StreamedCalls {
     return this.#calls
       .filter((call) => !isAmong(seen, call))
       .toSorted((one, other) => one.index - other.index)
-      .map(({ id, name, arguments: text }) => ({ id, function: { name, arguments: text } }));
+      .map(({ id, name, arguments: { text } }) => ({ id, function: { name, arguments: text } }));
   }
 
   /**
@@ -71,7 +72,7 @@ export class StreamedCalls {
       place: index ?? before?.place ?? null,
       id: '',
       name: '',
-      arguments: '',
+      arguments: new GrowingObject(),
     };
     this.#calls.push(call);
     return call;
@@ -98,14 +99,14 @@ interface StreamedCall {
   readonly place: number | null;
   id: string;
   name: string;
-  arguments: string;
+  readonly arguments: GrowingObject;
 }
 
 /**
  * Whether the same call is there already, by its id and its place: some servers send all of it once more. One that runs
  * twice would be worse than one that the model has to ask for again.
  */
-function isAmong(seen: Set<string>, { id, place, name, arguments: text }: StreamedCall): boolean {
+function isAmong(seen: Set<string>, { id, place, name, arguments: { text } }: StreamedCall): boolean {
   if (id === '' && place === null) return false;
   const key = JSON.stringify([id, place, name, text]);
   const isThere = seen.has(key);
@@ -118,23 +119,13 @@ const cutsIn = (piece: CallPiece, call: StreamedCall): boolean =>
   piece.name !== '' &&
   piece.id !== '' &&
   piece.id !== call.id &&
-  call.arguments !== '' &&
-  !isWhole(call.arguments);
+  call.arguments.text !== '' &&
+  !call.arguments.isWhole;
 
 const beginsAnother = (piece: CallPiece, call: StreamedCall): boolean =>
   piece.name !== '' &&
   (piece.text.trim() !== '' || (piece.id !== '' && piece.id !== call.id)) &&
-  isWhole(call.arguments);
-
-function isWhole(text: string): boolean {
-  if (!text.trimEnd().endsWith('}')) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
+  call.arguments.isWhole;
 
 /** Some send name and id once, some again with every piece, some in pieces. */
 const joined = (before: string, piece: string): string => (before === piece ? before : before + piece);
