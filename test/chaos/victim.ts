@@ -125,14 +125,17 @@ export class Victim {
   ): Promise<void> {
     const reached = point instanceof Promise ? point : this.#watch.next([point].flat());
     // Whoever asked hears nothing more: its connection breaks.
-    const triggered = trigger().catch(() => {});
+    let failure: unknown = 'nothing failed';
+    const triggered = trigger().catch((error: unknown) => {
+      failure = error;
+    });
     const given = JSON.stringify(point instanceof Promise ? 'a promise' : point);
     let giveUp: NodeJS.Timeout | undefined;
     await Promise.race([
       reached,
       new Promise((_, reject) => {
         const notReached = () =>
-          reject(new Error(`Not reached: ${given}\n${this.service.log().slice(-4_000)}`));
+          reject(new Error(`Not reached: ${given}; ${failure}\n${this.service.log().slice(-4_000)}`));
         giveUp = setTimeout(notReached, PATIENCE_MS);
       }),
     ]).finally(() => clearTimeout(giveUp));

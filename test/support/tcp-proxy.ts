@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { WholeMessages } from './whole-messages.ts';
 
 /** One connection through the proxy, seen from the middle. */
 export interface ProxiedConnection {
@@ -9,7 +10,7 @@ export interface ProxiedConnection {
 }
 
 export interface TcpProxyOptions {
-  /** Sees what a client sends before it is passed on; stalling the connection there holds this very chunk back. */
+  /** Sees what a client sends, in whole messages, before it is passed on; stalling the connection there holds it back. */
   readonly onSent?: (text: string, connection: ProxiedConnection) => void;
   /** The same for what the server answers. */
   readonly onAnswered?: (text: string, connection: ProxiedConnection) => void;
@@ -25,7 +26,7 @@ export interface TcpProxy {
   stop(): Promise<void>;
 }
 
-/** Stands between a client and a server on loopback, to break what is between them. */
+/** Stands between a client and PostgreSQL on loopback, to break what is between them. */
 export async function startTcpProxy(targetUrl: string, options: TcpProxyOptions = {}): Promise<TcpProxy> {
   const target = new URL(targetUrl);
   const open = new Set<Proxied>();
@@ -70,24 +71,30 @@ const listening = (server: Server): Promise<void> =>
 class Proxied implements ProxiedConnection {
   readonly #client: Socket;
   readonly #server: Socket;
-  /** The first chunk a client sent: PostgreSQL's start-up message, which names the application. */
+  /** The first that a client sent: PostgreSQL's start-up message, which names the application. */
   opening = '';
   stalled = false;
 
   constructor(client: Socket, server: Socket, options: TcpProxyOptions) {
     this.#client = client;
     this.#server = server;
+    const sent = new WholeMessages('client');
     client.on('data', (chunk: Buffer) => {
       if (this.stalled) return;
-      const text = chunk.toString('latin1');
+      const messages = sent.next(chunk);
+      if (messages === null) return;
+      const text = messages.toString('latin1');
       this.opening ||= text;
       options.onSent?.(text, this);
-      if (!this.stalled) server.write(chunk);
+      if (!this.stalled) server.write(messages);
     });
+    const answered = new WholeMessages('server');
     server.on('data', (chunk: Buffer) => {
       if (this.stalled) return;
-      options.onAnswered?.(chunk.toString('latin1'), this);
-      if (!this.stalled) client.write(chunk);
+      const messages = answered.next(chunk);
+      if (messages === null) return;
+      options.onAnswered?.(messages.toString('latin1'), this);
+      if (!this.stalled) client.write(messages);
     });
     for (const [from, to] of [
       [client, server],
