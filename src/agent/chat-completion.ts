@@ -83,6 +83,20 @@ const AT_LENGTH = new Set(['length', 'max_tokens', 'max_output_tokens', 'model_l
 const HELD_BACK = new Set(['content_filter', 'sensitive', 'safety', 'recitation', 'prohibited_content']);
 const BROKEN_OFF = new Set(['error', 'abort', 'network_error', 'insufficient_system_resource']);
 
+/** Some name no end yet in words. */
+const NO_END = new Set(['', 'null', 'none']);
+
+/** Whether a `finish_reason` names an end. */
+export const isEnd = (finish: string): boolean => !NO_END.has(finish.toLowerCase());
+
+/** Of several that were named, the one that leaves least of an answer; null of none. */
+export const gravestEnd = (ends: readonly string[]): string | null =>
+  [BROKEN_OFF, HELD_BACK, AT_LENGTH]
+    .map((grave) => ends.find((end) => grave.has(end.toLowerCase())))
+    .find((end) => end !== undefined) ??
+  ends.at(-1) ??
+  null;
+
 function cutOf(finish: string): AnswerCut | null {
   if (AT_LENGTH.has(finish)) return 'length';
   return HELD_BACK.has(finish) ? 'filter' : null;

@@ -75,17 +75,22 @@ async function readStream(
       const before = completion.text.length;
       completion.add(chunk);
       if (completion.text.length !== before) onText(completion.text);
-      if (completion.isFinished) patience.heardTheEnd();
+      if (completion.isFinishedForSure) patience.heardTheEnd();
     }
   } catch (error) {
     // Behind its end, the words are whole whatever becomes of the connection.
-    if (!completion.isFinished || !isBrokenBody(error)) throw error;
+    if (!completion.isFinishedForSure || !isBrokenBody(error)) throw error;
   }
-  if (completion.isFinished) return completion.whole();
   // The client ends a stream that was aborted as if it had come to its end.
-  patience.signal.throwIfAborted();
-  const message = 'The stream of the model ended before its answer did (no finish_reason came)';
-  throw new UnusableAnswer({ message, retryable: true });
+  if (!completion.isFinishedForSure) patience.signal.throwIfAborted();
+  if (!completion.isFinished) {
+    const message = 'The stream of the model ended before its answer did (no finish_reason came)';
+    throw new UnusableAnswer({ message, retryable: true });
+  }
+  if (completion.isGarbled) {
+    throw new UnusableAnswer({ message: 'The stream of the model contradicts itself', retryable: true });
+  }
+  return completion.whole();
 }
 
 /** One an attempt; it holds no connection. */

@@ -73,7 +73,8 @@ export class SpokenAnswer {
 
   #plan(): void {
     if (this.#isOver || this.#cancelPause !== null || this.#telling !== null) return;
-    if (sayable(this.#heard) === '') return;
+    // Whether there is anything to tell is looked at when it is told: a model may go on with blanks without end.
+    if (this.#heard === '') return;
     this.#cancelPause = this.#clock.setTimer(this.#pauseMs, () => {
       this.#cancelPause = null;
       this.#telling = this.#tellMore().finally(() => {

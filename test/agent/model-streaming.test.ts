@@ -55,6 +55,36 @@ describe('an answer that comes in pieces', () => {
   const call = (id: string | null, name: string, args: string) => ({ id, name, arguments: args });
   const PAY = { id: 'a', name: 'oa__pay', arguments: '{"amount":"1"}' };
   const LOG = { id: 'b', name: 'oa__log', arguments: '{}' };
+  const event = (part: object) => `data: ${JSON.stringify(part)}\n\n`;
+  /** Each holds a call that would be whole without what cannot be read, or cannot be meant. */
+  const GARBLED: readonly [string, ...StreamPart[]][] = [
+    ['nonsense in the place of a call', callPiece({ index: 0, ...PAY }), chunk({ tool_calls: [null, 7] })],
+    ['a place that is none', chunk({ tool_calls: [{ index: -1, function: PAY }] })],
+    [
+      'calls that are no list',
+      callPiece({ index: 0, name: 'oa__pay', arguments: '{"amount":"1' }),
+      chunk({ tool_calls: { index: 0, function: { arguments: '000' } } }),
+      callPiece({ index: 0, arguments: '"}' }),
+    ],
+    [
+      'a piece that is no object',
+      callPiece({ index: 0, name: 'oa__pay', arguments: '{"amount":"1' }),
+      { choices: [{ index: 0, delta: '000' }] },
+      callPiece({ index: 0, arguments: '"}' }),
+    ],
+    [
+      'arguments that belong to no call',
+      callPiece({ id: 'call_', name: 'oa__log', arguments: '' }),
+      callPiece({ id: '1', arguments: '{"amount":"1"}' }),
+    ],
+    [
+      'two calls in one place',
+      callPiece({ index: 0, id: 'a', name: 'oa__pay', arguments: '{"a":' }),
+      callPiece({ index: 0, id: 'b', name: 'oa__pay', arguments: '{"b":' }),
+      callPiece({ index: 0, id: 'a', arguments: '1}' }),
+      callPiece({ index: 0, id: 'b', arguments: '}' }),
+    ],
+  ];
   const bothCalls = { toolCalls: [call('a', 'oa__pay', '{"amount":"1"}'), call('b', 'oa__log', '{}')] };
 
   it.each<[string, StreamPart[], object]>([
@@ -88,7 +118,7 @@ describe('an answer that comes in pieces', () => {
     [
       'a message in the place of a delta',
       [{ choices: [{ message: { content: 'Paid.' }, finish_reason: 'stop' }] }],
-      { text: 'Paid.' },
+      { text: 'Paid.', toolCalls: [] },
     ],
     [
       'chunks without an index',
@@ -208,9 +238,135 @@ describe('an answer that comes in pieces', () => {
       { text: 'Let me look.', toolCalls: [call('b', 'oa__log', '')] },
     ],
     [
-      'nonsense in the place of a call',
-      [chunk({ tool_calls: [null, { function: 7 }] }), finish('tool_calls')],
-      { toolCalls: [call(null, '', '')] },
+      'a call without a name',
+      [callPiece({ index: 0, id: 'a', arguments: '{}' }), finish('tool_calls')],
+      { toolCalls: [call('a', '', '{}')] },
+    ],
+    [
+      'a call that is sent whole once more, and again without its place',
+      [
+        callPiece({ index: 0, ...PAY }),
+        callPiece({ index: 0, ...PAY }),
+        callPiece(PAY),
+        finish('tool_calls'),
+      ],
+      { toolCalls: [PAY] },
+    ],
+    [
+      'a whole call without a place that is sent once more',
+      [callPiece(PAY), callPiece(LOG), callPiece(PAY), finish('tool_calls')],
+      bothCalls,
+    ],
+    [
+      'a call without an id that is sent once more',
+      [
+        callPiece({ index: 0, name: 'oa__log', arguments: '{}' }),
+        callPiece({ index: 0, name: 'oa__log', arguments: '{}' }),
+        finish('tool_calls'),
+      ],
+      { toolCalls: [call(null, 'oa__log', '{}')] },
+    ],
+    [
+      'one call three times, each time under an id or in a place of its own',
+      [
+        callPiece({ index: 0, ...LOG }),
+        callPiece({ index: 0, ...LOG, id: 'c' }),
+        callPiece({ index: 2, ...LOG }),
+        finish('tool_calls'),
+      ],
+      { toolCalls: [LOG, { ...LOG, id: 'c' }, LOG] },
+    ],
+    [
+      'the whole message behind its pieces',
+      [
+        words('I will pay.'),
+        callPiece({ index: 0, ...PAY }),
+        finish('tool_calls'),
+        {
+          object: 'chat.completion',
+          choices: [
+            {
+              index: 0,
+              message: {
+                role: 'assistant',
+                content: 'I will pay.',
+                tool_calls: [{ id: 'a', function: PAY }],
+              },
+              finish_reason: 'tool_calls',
+            },
+          ],
+        },
+      ],
+      { text: 'I will pay.', toolCalls: [PAY] },
+    ],
+    [
+      'pieces whose places are texts, and an id that is a number',
+      [
+        chunk({ tool_calls: [{ index: '0', id: 7, function: { ...PAY, arguments: '{"amount":' } }] }),
+        chunk({ tool_calls: [{ index: '1', id: 'b', function: { ...LOG, arguments: '{"memo":"' } }] }),
+        chunk({ tool_calls: [{ index: '0', function: { arguments: '"1"}' } }] }),
+        chunk({ tool_calls: [{ index: '1', function: { arguments: '"}' } }] }),
+        finish('tool_calls'),
+      ],
+      { toolCalls: [call('7', 'oa__pay', '{"amount":"1"}'), call('b', 'oa__log', '{"memo":""}')] },
+    ],
+    [
+      'an id of its own for every piece of a call',
+      [
+        callPiece({ index: 0, id: 'a', name: 'oa__pay', arguments: '{"amount":' }),
+        callPiece({ index: 0, id: 'b', arguments: '"1"}' }),
+        finish('tool_calls'),
+      ],
+      { toolCalls: [call('ab', 'oa__pay', '{"amount":"1"}')] },
+    ],
+    [
+      'two answers in one chunk, without an index',
+      [
+        {
+          choices: [
+            { delta: { content: 'Yes.' }, finish_reason: 'stop' },
+            { delta: { content: 'No.' }, finish_reason: 'length' },
+          ],
+        },
+      ],
+      { text: 'Yes.', cut: null },
+    ],
+    [
+      'nothing, written as an empty call or list',
+      [
+        words('Paid.'),
+        callPiece({ index: 0, arguments: '' }),
+        { choices: [{ index: 0, delta: [], finish_reason: 'stop' }] },
+      ],
+      { text: 'Paid.' },
+    ],
+    [
+      'an end that is named with every piece',
+      [
+        chunk({ content: 'I will ' }, 'stop'),
+        chunk({ content: 'pay.' }, 'stop'),
+        chunk({ tool_calls: [{ index: 0, id: 'a', function: PAY }] }, 'stop'),
+      ],
+      { text: 'I will pay.', toolCalls: [PAY] },
+    ],
+    [
+      'two ends, of which one says that it was cut',
+      [callPiece({ index: 0, ...PAY }), finish('length'), finish('stop')],
+      { cut: 'length' },
+    ],
+    [
+      'two ends, of which one says that something was held back',
+      [words('It is'), finish('content_filter'), finish('length'), finish('stop')],
+      { cut: 'filter' },
+    ],
+    [
+      'lines that end otherwise, behind a byte order mark',
+      [
+        `\ufeff${event(words('It is '))}`.replaceAll('\n', '\r\n'),
+        event(words('paid.')).replaceAll('\n', '\r\n'),
+        event(finish('stop')).replaceAll('\n', '\r'),
+      ],
+      { text: 'It is paid.' },
     ],
     [
       'what is cut at its greatest length',
@@ -262,6 +418,26 @@ describe('an answer that comes in pieces', () => {
     ['behind a whole call, before its end', [callPiece({ index: 0, ...PAY })], 'break'],
     ['behind a whole call, in good order', [callPiece({ index: 0, ...PAY })], 'end'],
     ['before it began', [], 'end'],
+    [
+      'behind an end that it names with every piece',
+      [chunk({ content: 'I will' }, 'stop'), chunk({ tool_calls: [{ index: 0, function: PAY }] }, 'stop')],
+      'break',
+    ],
+    ['behind a word for no end', [callPiece({ index: 0, ...PAY }), finish('null')], 'end'],
+    [
+      'in what comes behind its end',
+      [callPiece({ index: 0, ...PAY }), finish('tool_calls'), callPiece({ index: 1, name: 'oa__log' })],
+      'break',
+    ],
+    [
+      'in what comes behind its end, in good order',
+      [callPiece({ index: 0, ...PAY }), finish('tool_calls'), callPiece({ index: 1, name: 'oa__log' })],
+      'end',
+    ],
+    ...GARBLED.map(([what, ...pieces]): [string, StreamPart[]] => [
+      `to reason: ${what}`,
+      [...pieces, finish('tool_calls')],
+    ]),
     ['with an error', [callPiece({ index: 0, ...PAY }), { error: { message: 'sk-secret', code: 500 } }]],
     [
       'with an error behind its end',
@@ -333,6 +509,20 @@ describe('an answer that comes in pieces', () => {
       await stream.closed;
       expect(await answer).toMatchObject({ text: 'At last.' });
       expect(timers.size).toBe(0);
+    });
+
+    it('and no more: an end that comes with a piece may not be the last', async () => {
+      const begun = live();
+      const answer = ask();
+      const stream = await begun;
+      stream.send(chunk({ content: 'It is' }, 'stop'));
+      await until(() => heard.length === 1);
+      stream.send(': more is coming\n\n');
+      await until(() => timers.has(LONGEST_SILENCE_MS));
+      expect(timers.has(LONGEST_REMAINDER_MS)).toBe(false);
+      timers.get(LONGEST_SILENCE_MS)?.();
+      await stream.closed;
+      expect(await answer).toMatchObject({ text: 'At last.' });
     });
 
     it('and no more: comments keep it open, and not for ever', async () => {

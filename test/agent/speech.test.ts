@@ -142,6 +142,26 @@ describe('a run whose model speaks', () => {
     expect(tools.calls).toEqual([]);
   });
 
+  it('stops in order behind the end of its answer, which is kept and not asked for again', async () => {
+    const { turn, stream } = liveTurn();
+    model.script('buyer', [turn, { text: 'Noted.' }]);
+    const first = await startProcess();
+    const { id } = await first.start({ agent: BUYER });
+    const speaking = await stream;
+    speaking.send(words('I will note that.'));
+    speaking.send(callPiece({ index: 0, ...LOG }));
+    // The stream stays open, for what it cost.
+    speaking.send(finish('tool_calls'));
+    await told(id, 1, 'I will note that.');
+    await first.stop();
+    await speaking.closed;
+    expect(tools.calls).toEqual([]);
+    const second = await startProcess();
+    expect(await second.finished(id)).toMatchObject({ status: 'succeeded', output: 'Noted.' });
+    expect(rebuilt(await deltas(id)).get(1)).toBe('I will note that.');
+    expect([tools.callsTo('/log').length, model.requests.length]).toEqual([1, 2]);
+  });
+
   it('loses nothing of its answer where a piece cannot be written', async () => {
     const run = (statement: string) => database.connection.execute(sql.raw(statement));
     await run('create sequence delta_faults');
@@ -173,6 +193,7 @@ describe('a run whose model speaks', () => {
 
   it.each<[string, (first: EngineFixture) => Promise<unknown>]>([
     ['dies', async () => database.connection.execute(sql`delete from run_workers`)],
+    ['loses its lease', async () => database.connection.execute(sql`delete from run_workers`)],
     ['stops in order', async (first) => first.stop()],
   ])(
     'is asked again where its process %s in the middle of the answer, and its call runs once',
@@ -190,6 +211,11 @@ describe('a run whose model speaks', () => {
       await until(async () => model.requests.length >= 2, { what: 'the model is asked again' });
       // One that lives on without its lease finds out with its next piece, and hangs up.
       if (how === 'dies') speaking.send(words(' And more.'));
+      // An answer that is whole by then is of no use, either.
+      if (how === 'loses its lease') {
+        speaking.send(finish('tool_calls'));
+        speaking.end();
+      }
       await speaking.closed;
       expect(await second.finished(id)).toMatchObject({ status: 'succeeded', output: 'Noted.' });
       expect(rebuilt(await deltas(id))).toEqual(

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunningService } from '../../src/main.ts';
 import { ModelServer, type Turn } from '../agent/model-server.ts';
-import { finish, liveTurn, words } from '../agent/model-stream.ts';
+import { callPiece, finish, liveTurn, type StreamPart, words } from '../agent/model-stream.ts';
 import { rebuilt } from '../agent/rebuilt.ts';
 import { ToolServer } from '../agent/tool-server.ts';
 import { newPostgresDatabase } from '../support/databases.ts';
@@ -13,14 +13,20 @@ import { until } from '../support/until.ts';
 import { call, PAYMENT, read } from './api.ts';
 import { KEYS, type Platforms, startPlatforms, yamlFor } from './platforms.ts';
 import { startServiceInProcess } from './service-in-process.ts';
+import { startServiceProcess } from './service-process.ts';
 
 const PAY = { id: 'p', name: 'oa__pay', arguments: PAYMENT };
+const PAYING = callPiece({ index: 0, ...PAY, arguments: JSON.stringify(PAYMENT) });
 const PLAN = { nodes: [{ id: 'pay', tool: 'oa__pay', args: PAYMENT }] };
 
 interface StreamedEvent {
   readonly id: number;
   readonly kind: string;
   readonly data: Readonly<Record<string, unknown>>;
+}
+
+interface RunJson {
+  readonly invocations: readonly { readonly confirmation: string }[];
 }
 
 /** One connection to a run's events: what came over it, until it ended or was cut. */
@@ -38,9 +44,9 @@ describe('the events of a run over HTTP, over breaks and restarts', () => {
   let databaseUrl: string;
   let service: RunningService;
 
-  const begin = async () => {
+  const yaml = ({ parkAfter }: { readonly parkAfter: string }): string => {
     const changes = `
-parkAfter: 1s
+parkAfter: ${parkAfter}
 models:
   buyer: { baseUrl: "${modelUrl}", apiKey: "a-key-of-the-model", model: buyer }
   planner: { baseUrl: "${modelUrl}", apiKey: "a-key-of-the-model", model: planner }
@@ -56,7 +62,10 @@ connectors:
       - { name: pay, description: Pays., path: /payments, requiresConfirmation: true }
 defaultPolicy: { approvers: ["group:finance"], channels: [pay-slack] }
 `;
-    service = await startServiceInProcess(yamlFor({ platforms, databaseUrl, dataDir, changes }));
+    return yamlFor({ platforms, databaseUrl, dataDir, changes });
+  };
+  const begin = async () => {
+    service = await startServiceInProcess(yaml({ parkAfter: '1s' }));
     platforms.serviceUrl = service.url;
   };
   let modelUrl: string;
@@ -75,9 +84,9 @@ defaultPolicy: { approvers: ["group:finance"], channels: [pay-slack] }
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  async function follow(run: string, after: number | null): Promise<Stream> {
+  async function follow(run: string, after: number | null, url = service.url): Promise<Stream> {
     const cutting = new AbortController();
-    const response = await fetch(`${service.url}/v1/runs/${run}/events`, {
+    const response = await fetch(`${url}/v1/runs/${run}/events`, {
       headers: {
         authorization: `Bearer ${KEYS.admin}`,
         ...(after !== null && { 'last-event-id': String(after) }),
@@ -103,9 +112,9 @@ defaultPolicy: { approvers: ["group:finance"], channels: [pay-slack] }
     return { events, ended: read().catch(() => {}), cut: () => cutting.abort() };
   }
 
-  const start = async (agent: string): Promise<string> => {
+  const start = async (agent: string, url = service.url): Promise<string> => {
     const body = { agent, input: 'Pay Acme.' };
-    const { body: started } = await call<{ run: { id: string } }>(service.url, 'POST', '/v1/runs', {
+    const { body: started } = await call<{ run: { id: string } }>(url, 'POST', '/v1/runs', {
       key: KEYS.admin,
       body,
     });
@@ -125,12 +134,8 @@ defaultPolicy: { approvers: ["group:finance"], channels: [pay-slack] }
     );
 
   async function approveOf(run: string): Promise<void> {
-    const { body } = await call<{ invocations: { confirmation: string }[] }>(
-      service.url,
-      'GET',
-      `/v1/runs/${run}`,
-      { key: KEYS.admin },
-    );
+    const path = `/v1/runs/${run}`;
+    const { body } = await call<RunJson>(service.url, 'GET', path, { key: KEYS.admin });
     const id = body.invocations[0]?.confirmation ?? '';
     const { argsDigest } = await read(service.url, id);
     const vote = { verdict: 'approve', argsDigest };
@@ -196,13 +201,14 @@ defaultPolicy: { approvers: ["group:finance"], channels: [pay-slack] }
     60_000,
   );
 
+  const told = ({ events }: Pick<Stream, 'events'>) =>
+    rebuilt(events.filter(({ kind }) => kind === 'model.delta').map(({ data }) => data));
+
   it('bring what the model says while it speaks, also to a client whose connection broke', async () => {
     const { turn, stream } = liveTurn();
     model.script('buyer', [turn]);
     const run = await start('buyer');
     const speaking = await stream;
-    const told = ({ events }: Stream) =>
-      rebuilt(events.filter(({ kind }) => kind === 'model.delta').map(({ data }) => data));
     const before = await follow(run, null);
     speaking.send(words('Nothing '));
     await until(() => told(before).get(1) === 'Nothing ', { what: 'the first words' });
@@ -217,4 +223,70 @@ defaultPolicy: { approvers: ["group:finance"], channels: [pay-slack] }
     expect(told({ ...after, events: all })).toEqual(new Map([[1, 'Nothing was paid.']]));
     expect(all.at(-1)).toMatchObject({ kind: 'run.finished', data: { output: 'Nothing was paid.' } });
   });
+
+  // The answer that a process is killed in holds a call that looks whole; only its end is missing.
+  it.each<[string, readonly Turn[], readonly StreamPart[], readonly Turn[]]>([
+    [
+      'its first answer',
+      [],
+      [words('I pay Acme.'), PAYING],
+      [{ stream: [words('I will pay.'), PAYING, finish('tool_calls')] }, { text: 'Paid.' }],
+    ],
+    [
+      'the answer behind its payment',
+      [{ stream: [words('I will pay.'), PAYING, finish('tool_calls')] }],
+      [words('I pay again.'), PAYING],
+      [{ text: 'Paid.' }],
+    ],
+  ])(
+    'tell of one payment where the process is killed in the middle of %s, and another one takes over',
+    async (_which, before, killedIn, after) => {
+      const { turn, stream } = liveTurn();
+      model.script('buyer', [...before, turn, ...after]);
+      const [asked, paid] = [model.requestsOf('buyer').length, tools.callsTo('/payments').length];
+      const victim = await startServiceProcess(yaml({ parkAfter: '1h' }));
+      const run = await start('buyer', victim.url);
+      const first = await follow(run, null, victim.url);
+      const waits = async (reader: Stream) => {
+        await until(() => reader.events.at(-1)?.kind === 'run.waiting', { what: 'the wait is told' });
+        await approveOf(run);
+      };
+      if (before.length > 0) await waits(first);
+      const speaking = await stream;
+      for (const part of killedIn) speaking.send(part);
+      const dying = before.length + 1;
+      await until(() => (told(first).get(dying)?.length ?? 0) > 0, { what: 'the words that will be void' });
+      await victim.kill();
+      await Promise.all([first.ended, speaking.closed]);
+      // As if the lease of the dead process had lapsed.
+      await runStatement(
+        databaseUrl,
+        `delete from run_workers where owner in
+        (select lease_owner from runs where id = '${run}')`,
+      );
+      const rest = await follow(run, first.events.at(-1)?.id ?? 0);
+      if (before.length === 0) await waits(rest);
+      await rest.ended;
+
+      const events = [...first.events, ...rest.events];
+      expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => index + 1));
+      expect(told({ events })).toEqual(
+        new Map([
+          [1, 'I will pay.'],
+          [2, 'Paid.'],
+        ]),
+      );
+      expect(events.at(-1)).toMatchObject({ kind: 'run.finished', data: { output: 'Paid.' } });
+      expect(events.filter(({ kind }) => kind === 'tool.called').length).toBe(1);
+      const gated = await runStatement<{ execution_status: string }>(
+        databaseUrl,
+        `select execution_status from confirmations where run_id = '${run}'`,
+      );
+      expect(gated).toEqual([{ execution_status: 'succeeded' }]);
+      expect(tools.callsTo('/payments').length - paid).toBe(1);
+      // What was answered and on record is not asked again: the answer that broke off is, once.
+      expect(model.requestsOf('buyer').length - asked).toBe(3);
+    },
+    60_000,
+  );
 });
