@@ -12,6 +12,4 @@ describeRows(
 describeRows(
   'a process that is killed at any point',
   CHAOS_ROWS.filter(({ id }) => KILLS.includes(id)),
-  // `.ci/run` has 15 minutes for everything.
-  process.env.COUNTERSIGN_TESTS === 'short' ? 0.5 : 1,
 );
