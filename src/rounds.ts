@@ -6,20 +6,25 @@ import type { Clock } from './clock.ts';
  * second are a few looks; the first call after a rest is answered at once.
  */
 export class Rounds {
-  readonly #input: { readonly clock: Clock; readonly restMs: number; readonly round: () => Promise<void> };
+  readonly #input: {
+    readonly clock: Clock;
+    readonly restMs: () => number;
+    readonly round: () => Promise<void>;
+  };
   #working: Promise<void> | null = null;
   #wanted = false;
   #stopped = false;
   #begunAt = Number.NEGATIVE_INFINITY;
   #cancelTimer: (() => void) | null = null;
 
-  /** `round` deals with its own faults: it never rejects. */
+  /** `round` deals with its own faults: it never rejects. `restMs` may change from one round to the next. */
   constructor(input: {
     readonly clock: Clock;
-    readonly restMs: number;
+    readonly restMs: number | (() => number);
     readonly round: () => Promise<void>;
   }) {
-    this.#input = input;
+    const { restMs } = input;
+    this.#input = { ...input, restMs: typeof restMs === 'number' ? () => restMs : restMs };
   }
 
   /** Something may be to do. */
@@ -45,7 +50,8 @@ export class Rounds {
 
   #begin(): void {
     if (this.#stopped || !this.#wanted || this.#working !== null || this.#cancelTimer !== null) return;
-    const { clock, restMs, round } = this.#input;
+    const { clock, round } = this.#input;
+    const restMs = this.#input.restMs();
     const restedMs = clock.monotonic() - this.#begunAt;
     if (restedMs < restMs) {
       this.#cancelTimer = clock.setTimer(restMs - restedMs, () => {

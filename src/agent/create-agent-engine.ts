@@ -10,7 +10,7 @@ import { giveUpRun } from './give-up-run.ts';
 import type { AgentLogger } from './invoke-ports.ts';
 import type { RerunStore } from './rerun-store.ts';
 import { RerunWorker } from './rerun-worker.ts';
-import { RunPool } from './run-pool.ts';
+import { type Resuming, RunPool } from './run-pool.ts';
 import type { CallAuthorizer, RunService } from './run-service.ts';
 import type { RunSignals, RunStore, SessionStore } from './run-store.ts';
 import { RunWatcher } from './run-watcher.ts';
@@ -62,7 +62,7 @@ export function createAgentEngine(ports: AgentEnginePorts): AgentEngine {
     clock,
     logger,
     exclusive: ports.exclusive,
-    resumeAtOnce: () => placesBeside(ports.confirmations.votesUnderWay(), config.resumeAtOnce),
+    resuming: () => resumingBeside(ports.confirmations.votesUnderWay(), config.resumeAtOnce),
     work: (record, stop, place) => workThrough(record, stop, place, workerPorts),
     abandon: (record) => giveUpRun(record, workerPorts),
   });
@@ -116,9 +116,13 @@ export function createAgentEngine(ports: AgentEnginePorts): AgentEngine {
 
 /** So many votes are on their way where people decide one request after the other. */
 const FEW_VOTES = 4;
-/** How many runs go on while more people than that wait for the answer to their vote. */
-const BEHIND_VOTES = 2;
+/** However many notifications come, rows are looked for no more often than this. */
+const REST_MS = 20;
+/** How woken runs go on while more people than that wait for the answer to their vote. */
+const BEHIND_VOTES: Resuming = { atOnce: 2, restMs: 200 };
 
 /** A person waits three seconds at most for the answer to a tap; what is woken by it has waited for minutes. */
-const placesBeside = (votes: number, resumeAtOnce: number): number =>
-  votes <= FEW_VOTES ? resumeAtOnce : Math.min(BEHIND_VOTES, resumeAtOnce);
+const resumingBeside = (votes: number, resumeAtOnce: number): Resuming =>
+  votes <= FEW_VOTES
+    ? { atOnce: resumeAtOnce, restMs: REST_MS }
+    : { ...BEHIND_VOTES, atOnce: Math.min(BEHIND_VOTES.atOnce, resumeAtOnce) };

@@ -3,15 +3,14 @@ import { Rounds } from '../rounds.ts';
 import type { AgentLogger } from './invoke-ports.ts';
 import type { RunLease } from './run-store.ts';
 
-/** However many notifications come, runs are looked for no more often than this. */
-const LOOK_INTERVAL_MS = 20;
-
 /** `woken`: parked until now. `abandoned`: open, and no living process works on them. */
 export type IntakeKind = 'woken' | 'abandoned';
 
 export interface RunIntakePorts {
   /** For how many of them there is a place now. */
   room(): number;
+  /** However many notifications come, they are looked for no more often than this. */
+  restMs(): number;
   readonly clock: Clock;
   readonly logger: AgentLogger;
   /** Leases up to `limit` of them to this process, the longest waiting first. */
@@ -32,7 +31,7 @@ export class RunIntake {
   constructor(ports: RunIntakePorts) {
     this.#ports = ports;
     const round = () => this.#takeUpWhatIsDue();
-    this.#rounds = new Rounds({ clock: ports.clock, restMs: LOOK_INTERVAL_MS, round });
+    this.#rounds = new Rounds({ clock: ports.clock, restMs: () => ports.restMs(), round });
   }
 
   /** There may be some: takes them up soon. Any number of calls are one look. */

@@ -24,6 +24,12 @@ const DRAIN_MS = 20_000;
 /** Works on a run to its end; leaves its place while the run only waits. */
 export type WorkOnRun = (record: RunRecord, stop: AbortController, place: WorkPlace) => Promise<RunEnd>;
 
+/** How many runs may be at work at the same time, and how long rows that wait for it are left between two looks. */
+export interface Resuming {
+  readonly atOnce: number;
+  readonly restMs: number;
+}
+
 interface ActiveRun {
   readonly stop: AbortController;
   readonly done: Promise<void>;
@@ -61,8 +67,8 @@ export class RunPool {
     readonly logger: AgentLogger;
     readonly exclusive: boolean;
     readonly work: WorkOnRun;
-    /** How many of the runs that have waited, or were left by others, may be at work here at the same time. */
-    readonly resumeAtOnce: () => number;
+    /** How the runs that have waited, or were left by others, go on here; asked again each time. */
+    readonly resuming: () => Resuming;
     /** Brings the open calls of a run that will not go on to their ends. */
     readonly abandon: (record: RunRecord) => Promise<void>;
   }) {
@@ -77,6 +83,7 @@ export class RunPool {
     const { owner, store } = input;
     this.#intake = new RunIntake({
       room: () => this.#places.free,
+      restMs: () => input.resuming().restMs,
       clock: input.clock,
       logger: input.logger,
       take: (kind, limit) =>
@@ -89,7 +96,7 @@ export class RunPool {
       begin: (lease) => this.#begin(lease, { placeTaken: true }),
     });
     this.#places = new WorkPlaces({
-      atOnce: input.resumeAtOnce,
+      atOnce: () => input.resuming().atOnce,
       onFree: () => this.#intake.goOn(),
     });
   }

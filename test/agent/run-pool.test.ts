@@ -34,7 +34,8 @@ function startPool() {
     },
   };
   const pool = new RunPool({
-    ...{ owner: 'one', store, clock, logger: ignoreLog, exclusive: false, resumeAtOnce: () => 1 },
+    resuming: () => ({ atOnce: 1, restMs: 20 }),
+    ...{ owner: 'one', store, clock, logger: ignoreLog, exclusive: false },
     signals: {
       ...{ onConfirmation: () => () => {}, onRun: () => () => {}, onCancel: () => () => {} },
       onReconnect: () => () => {},
