@@ -1,5 +1,6 @@
 import { sleep } from '../clock.ts';
 import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
+import { RUN_ENDED } from '../confirmation/run-ended.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { awaitDecision } from './await-decision.ts';
 import type { CallScope, OpenCall } from './call-scope.ts';
@@ -127,7 +128,7 @@ async function withdrawCancelled(
   { confirmations }: Pick<InvokePorts, 'confirmations'>,
 ): Promise<Approval> {
   throwIfSuspended(scope.signal);
-  await confirmations.cancel({ id, actor: actorOfRun(scope), reason: 'the run was cancelled' });
+  await confirmations.cancel({ id, actor: actorOfRun(scope), reason: RUN_ENDED });
   return blocked('cancelled', null);
 }
 
@@ -178,7 +179,7 @@ async function coolOff(
     }
     throwIfSuspended(scope.signal);
     if (scope.signal.aborted) {
-      await confirmations.cancel({ id, actor: actorOfRun(scope), reason: 'the run was cancelled' });
+      await confirmations.cancel({ id, actor: actorOfRun(scope), reason: RUN_ENDED });
     }
   } catch (error) {
     if (error instanceof RunStop) throw error;

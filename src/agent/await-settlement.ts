@@ -1,6 +1,7 @@
 import { type Clock, sleep } from '../clock.ts';
 import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
 import type { Actor, ConfirmationService } from '../confirmation/confirmation-service.ts';
+import { RUN_ENDED } from '../confirmation/run-ended.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { isSuspended } from './run-stop.ts';
 import type { RunSignals } from './run-store.ts';
@@ -110,13 +111,13 @@ function settlementIn(request: ConfirmationRequest): Settlement | null {
   return { status: execution.status, detail: execution.detail };
 }
 
-/** Nobody shall decide about running a call again for a run that was cancelled. */
+/** Nobody shall decide about running a call again for a run that ended early. */
 async function withdraw(
   { id }: ConfirmationRequest,
   { confirmations, actor, signal }: Pick<SettlementWait, 'confirmations' | 'actor' | 'signal'>,
 ): Promise<void> {
   if (isSuspended(signal)) return;
-  await confirmations.cancel({ id, actor, reason: 'the run was cancelled' }).catch(() => {});
+  await confirmations.cancel({ id, actor, reason: RUN_ENDED }).catch(() => {});
 }
 
 /** `ids` are looked at when something changes, so they may be added to while one reads. */

@@ -1,5 +1,6 @@
 import { sleep } from '../clock.ts';
 import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
+import { RUN_ENDED } from '../confirmation/run-ended.ts';
 import type { ConfirmationId } from '../ids.ts';
 import type { AgentDirectory } from './agent-directory.ts';
 import type { ExecutionScope, OpenCall } from './call-scope.ts';
@@ -109,7 +110,7 @@ export class RerunWorker {
   /** Whoever cancelled the run, and wherever it stood: nobody shall go on being asked about it. */
   async #withdraw({ id, run, agent }: RerunRequest): Promise<void> {
     const actor = actorOfRun({ run, agent });
-    await this.#ports.confirmations.cancel({ id, actor, reason: 'the run was cancelled' });
+    await this.#ports.confirmations.cancel({ id, actor, reason: RUN_ENDED });
   }
 }
 

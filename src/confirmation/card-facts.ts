@@ -14,6 +14,7 @@ import type {
 import { type FollowedWords, followsFact } from './followed-fact.ts';
 import type { Freeze } from './freeze.ts';
 import { quoted } from './quoted.ts';
+import { isOfEndedRun } from './run-ended.ts';
 import { deputiesOf, escalatedSeatsOf } from './seats.ts';
 import { predecessorFact, successorFact, unknownFacts } from './unknown-facts.ts';
 import type { Vote } from './vote.ts';
@@ -78,8 +79,11 @@ export function cardOutcome(request: ConfirmationRequest, style: FactStyle): rea
 }
 
 /** A person's words as theirs; a code of ours as what it means, with what to do. */
-const reasonOf = (reason: string, { status }: ClosedConfirmationRequest, texts: CardTexts): string =>
-  (status === 'undeliverable' ? texts.undeliverableReasons[reason] : undefined) ?? quoted(reason, texts);
+function reasonOf(reason: string, request: ClosedConfirmationRequest, texts: CardTexts): string {
+  if (isOfEndedRun(request, request.decision)) return texts.runEnded;
+  const undeliverable = request.status === 'undeliverable' ? texts.undeliverableReasons[reason] : undefined;
+  return undeliverable ?? quoted(reason, texts);
+}
 
 function resultOf(request: ClosedConfirmationRequest, texts: CardTexts): CardFact {
   const { outcome, results } = texts;
@@ -114,7 +118,7 @@ function executionOf(request: ClosedConfirmationRequest, style: FactStyle): read
   if (request.status !== 'approved') return [{ label, value: texts.execution.notAllowed }];
   const { execution } = request;
   const facts: CardFact[] = [{ label, value: executionText(execution, texts, timeZone) }];
-  if (execution.status === 'revoked') return [...facts, ...revocationFacts(execution, style)];
+  if (execution.status === 'revoked') return [...facts, ...revocationFacts(request, execution, style)];
   facts.push(...limitsOf(execution, style));
   const detail = 'detail' in execution ? execution.detail : null;
   if ('settledBy' in execution && execution.settledBy !== null)
@@ -136,13 +140,16 @@ function limitsOf(execution: Execution, { texts, timeZone }: FactStyle): readonl
 
 /** Who took the approval back, when and why; the code of it is what the sentence above says. */
 function revocationFacts(
-  { by, at, reason }: Extract<Execution, { status: 'revoked' }>,
+  request: ClosedConfirmationRequest,
+  revoked: Extract<Execution, { status: 'revoked' }>,
   { texts, timeZone }: FactStyle,
 ): readonly CardFact[] {
+  const { by, at, reason } = revoked;
+  const words = isOfEndedRun(request, revoked) ? texts.runEnded : reason && quoted(reason, texts);
   const time = zonedTime(at, timeZone);
   return [
     ...(by === null ? [] : [{ label: texts.outcome.revokedBy, value: `${nameOf(by)}, ${time}` }]),
-    ...(reason === null ? [] : [{ label: texts.outcome.revokeReason, value: quoted(reason, texts) }]),
+    ...(words === null ? [] : [{ label: texts.outcome.revokeReason, value: words }]),
   ];
 }
 

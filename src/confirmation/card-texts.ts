@@ -94,6 +94,7 @@ export interface CardTexts {
     readonly revoked: (why: string) => string;
   };
   readonly undeliverableReasons: UndeliverableTexts;
+  readonly runEnded: string;
   /** Who says what became of it; our own executor needs no word. */
   readonly sources: Readonly<Record<'executor' | 'agent' | 'settlement' | 'timeout', string>>;
   readonly revocations: Readonly<Record<RevocationDetail, string>>;
@@ -186,7 +187,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
     results: {
       expired: (given, needed) => `截止前批准数不足（${given}/${needed}）`,
       undeliverable: '没有渠道能把卡片送到审批人',
-      cancelledByNobody: '由发起方撤回',
+      cancelledByNobody: '由发起方取消',
       superseded: '参数已变更，由新请求取代',
     },
     execution: {
@@ -201,12 +202,13 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       revoked: (why) => `没有执行：${why}`,
     },
     undeliverableReasons: UNDELIVERABLE_TEXTS['zh-CN'],
+    runEnded: '发起请求的运行已提前结束（取消、失败或达到上限）',
     sources: { executor: '', agent: '（代理报告）', settlement: '（人工核实）', timeout: '（超时推定）' },
     revocations: {
       tool_changed: '批准之后工具定义变了',
       read_only: '已切换为只读',
       frozen: '执行已被冻结',
-      cancelled: '发起方已撤回请求',
+      cancelled: '发起方已取消请求',
       revoked: '审批人已撤回批准',
       superseded: '同一次调用换了参数，由新请求取代',
     },
@@ -297,7 +299,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
     results: {
       expired: (given, needed) => `Not enough approvals by the deadline (${given}/${needed})`,
       undeliverable: 'No channel could bring the card to an approver',
-      cancelledByNobody: 'Withdrawn by the requesting side',
+      cancelledByNobody: 'Cancelled by the requesting side',
       superseded: 'The arguments changed; a newer request took its place',
     },
     execution: {
@@ -312,6 +314,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       revoked: (why) => `Did not run: ${why}`,
     },
     undeliverableReasons: UNDELIVERABLE_TEXTS['en-US'],
+    runEnded: 'The run that asked ended early (cancelled, failed, or at a limit)',
     sources: {
       executor: '',
       agent: ' (reported by the agent)',
@@ -322,7 +325,7 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       tool_changed: 'the tool changed after the approval',
       read_only: 'writing was switched off',
       frozen: 'execution was frozen',
-      cancelled: 'who asked withdrew it',
+      cancelled: 'who asked cancelled it',
       revoked: 'an approver took the approval back',
       superseded: 'the agent asked about the same call with other arguments',
     },

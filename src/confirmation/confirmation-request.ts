@@ -123,7 +123,7 @@ export interface Rerun {
 }
 
 /**
- * Why a grant ended unused: something changed, who asked withdrew it (`cancelled`), an approver did (`revoked`), or the
+ * Why a grant ended unused: something changed, who asked cancelled it (`cancelled`), an approver did (`revoked`), or the
  * agent asked about the same call with other arguments (`superseded`).
  */
 export interface Revocation {

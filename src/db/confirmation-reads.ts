@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gte, ilike, isNotNull, lt, ne, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gte, ilike, isNotNull, isNull, lt, ne, or, type SQL, sql } from 'drizzle-orm';
 import type { AnyPgColumn } from 'drizzle-orm/pg-core';
 import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
 import type { ConfirmationFilter, ConfirmationPage } from '../confirmation/confirmation-service.ts';
@@ -162,6 +162,8 @@ function conditionsOf(filter: ConfirmationFilter): (SQL | undefined)[] {
   const conditions: (SQL | undefined)[] = [];
   if (filter.status) conditions.push(eq(confirmations.status, filter.status));
   if (filter.execution) conditions.push(eq(confirmations.executionStatus, filter.execution));
+  // The outcome of a call that is being run again, or was, is that of the newer request: nothing is left to say here.
+  if (filter.execution === 'unknown') conditions.push(isNull(confirmations.supersededBy));
   if (filter.tool) conditions.push(eq(confirmations.tool, filter.tool));
   if (filter.agent) conditions.push(eq(confirmations.agent, filter.agent));
   if (filter.apiKeyId) conditions.push(eq(confirmations.apiKeyId, filter.apiKeyId));

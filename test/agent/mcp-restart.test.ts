@@ -136,7 +136,7 @@ describe('a call of an MCP server’s tool that waits for people over a restart'
       invocations: [{ status: 'blocked', error: { code: 'cancelled' } }],
     });
     expect(await engine.confirmations.get(request as never)).toMatchObject({
-      execution: { status: 'revoked', reason: 'the run was cancelled' },
+      execution: { status: 'revoked', reason: 'run_ended' },
     });
   });
 

@@ -85,6 +85,11 @@ describe('a call whose outcome nobody knows', () => {
     return get(supersededBy);
   }
 
+  const openUnknowns = async () => {
+    const { items } = await rig.engine.confirmations.list({ execution: 'unknown', limit: 100 });
+    return items.map(({ id }) => id);
+  };
+
   const ended = (id: ConfirmationId, status: string) =>
     until(async () => {
       const request = await get(id);
@@ -206,10 +211,14 @@ describe('a call whose outcome nobody knows', () => {
       rig.payments.breaks = 2;
       const { id } = await start(rig.engine, [AGAIN]);
       const first = await unknown(id);
+      expect(await openUnknowns()).toContain(first);
       const second = await askedAgain(first);
       await vote(rig.engine, second, 'approve');
       await ended(second.id, 'unknown');
       await endOldAttempt(rig.database, second.id);
+      // The newer one holds the outcome: nothing is left to say about the older.
+      const open = await openUnknowns();
+      expect([open.includes(first), open.includes(second.id)]).toEqual([false, true]);
       const third = await askedAgain(second.id);
       expect(third).toMatchObject({ supersedes: second.id, argsDigest: second.argsDigest });
       await vote(other, third, 'approve');
@@ -402,7 +411,7 @@ describe('a call whose outcome nobody knows', () => {
     const recorded = await rig.engine.recorded(id);
     expect(recorded.filter(({ confirmation }) => confirmation === second.id).at(-1)).toMatchObject({
       kind: 'confirmation.decided',
-      data: { status: 'cancelled', reason: 'the run was cancelled' },
+      data: { status: 'cancelled', reason: 'run_ended' },
     });
   });
 });

@@ -35,7 +35,7 @@ async function runRow(row: ChaosRow): Promise<boolean> {
   const verdict = passed(result) ? 'ok  ' : 'FAIL';
   const counts = `tried ${result.tried}, lost ${result.lost}, doubled ${result.doubled}, let in ${result.letIn}`;
   console.log(`${verdict} ${row.id.padEnd(4)} ${row.title}: ${counts}; ${result.note} (${seconds} s)`);
-  for (const [what, found] of result.table ?? []) console.log(`          ${what.padEnd(36)}${found}`);
+  for (const [what, found] of result.table ?? []) console.log(`          ${what.padEnd(50)}${found}`);
   return passed(result);
 }
 

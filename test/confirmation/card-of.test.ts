@@ -146,6 +146,8 @@ const EVERY_STATE: Readonly<Record<string, ConfirmationRequest>> = {
   expired: closedRequest({ status: 'expired' }, { votes: [vote(LI_WEI, 'approve')] }),
   'cancelled by a person': closedRequest({ status: 'cancelled', by: ZHAO_MIN }),
   'cancelled by the agent': closedRequest({ status: 'cancelled' }),
+  'cancelled with its run': { ...closedRequest({ status: 'cancelled', reason: 'run_ended' }), ...OF_RUN },
+  'cancelled in words that are those of a run': closedRequest({ status: 'cancelled', reason: 'run_ended' }),
   superseded: closedRequest({ status: 'cancelled', code: 'superseded' }),
   undeliverable: closedRequest({ status: 'undeliverable' }),
 };
