@@ -123,8 +123,9 @@ describe('plans in the documentation', () => {
   );
 
   it('are plans that the service takes', () => {
-    const plans = bodies.flatMap(({ plan }) => (plan === undefined ? [] : [plan]));
-    expect(plans).toHaveLength(1);
+    const alone = blocksOf(pageAt('docs/agents.md'), 'json').map((block) => JSON.parse(block));
+    const plans = [...bodies.map(({ plan }) => plan), ...alone].filter((plan) => plan !== undefined);
+    expect(plans).toHaveLength(3);
     for (const plan of plans) expect(() => planBody.parse(plan)).not.toThrow();
   });
 });
