@@ -1,6 +1,6 @@
 import { sleep } from '../clock.ts';
 import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
-import { RUN_ENDED } from '../confirmation/run-ended.ts';
+import type { OwnReason } from '../confirmation/own-reason.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { awaitDecision } from './await-decision.ts';
 import type { CallScope, OpenCall } from './call-scope.ts';
@@ -128,7 +128,7 @@ async function withdrawCancelled(
   { confirmations }: Pick<InvokePorts, 'confirmations'>,
 ): Promise<Approval> {
   throwIfSuspended(scope.signal);
-  await confirmations.cancel({ id, actor: actorOfRun(scope), reason: RUN_ENDED });
+  await confirmations.cancel({ id, actor: actorOfRun(scope), reason: 'run_ended' satisfies OwnReason });
   return blocked('cancelled', null);
 }
 
@@ -138,7 +138,7 @@ async function withdrawUnlisted(
   scope: CallScope,
   { confirmations }: Pick<InvokePorts, 'confirmations'>,
 ): Promise<Approval> {
-  await confirmations.cancel({ id, actor: actorOfRun(scope), reason: 'the server of the tool is not there' });
+  await confirmations.cancel({ id, actor: actorOfRun(scope), reason: 'tool_unlisted' satisfies OwnReason });
   return blocked('gate_unavailable', null, NOT_LISTED);
 }
 
@@ -179,7 +179,7 @@ async function coolOff(
     }
     throwIfSuspended(scope.signal);
     if (scope.signal.aborted) {
-      await confirmations.cancel({ id, actor: actorOfRun(scope), reason: RUN_ENDED });
+      await confirmations.cancel({ id, actor: actorOfRun(scope), reason: 'run_ended' satisfies OwnReason });
     }
   } catch (error) {
     if (error instanceof RunStop) throw error;

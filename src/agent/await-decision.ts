@@ -1,6 +1,6 @@
 import { type Clock, sleep } from '../clock.ts';
 import type { ClosedConfirmationRequest, ConfirmationRequest } from '../confirmation/confirmation-request.ts';
-import { RUN_ENDED } from '../confirmation/run-ended.ts';
+import type { OwnReason } from '../confirmation/own-reason.ts';
 import { UnreadableConfirmation } from '../confirmation/unreadable-confirmation.ts';
 import type { ConfirmationId } from '../ids.ts';
 import type { CallScope } from './call-scope.ts';
@@ -37,7 +37,11 @@ export async function awaitDecision(
         if (request === null) return null;
         // A cancelled run withdraws what is still open; the answer is then read like any other.
         if (scope.signal.aborted && isOpen(request)) {
-          await confirmations.cancel({ id, actor: actorOfRun(scope), reason: RUN_ENDED });
+          await confirmations.cancel({
+            id,
+            actor: actorOfRun(scope),
+            reason: 'run_ended' satisfies OwnReason,
+          });
           const closed = await confirmations.get(id);
           if (closed !== null && closed.status !== 'pending') return closed;
         }

@@ -1,7 +1,7 @@
 import { type Clock, sleep } from '../clock.ts';
 import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
 import type { Actor, ConfirmationService } from '../confirmation/confirmation-service.ts';
-import { RUN_ENDED } from '../confirmation/run-ended.ts';
+import type { OwnReason } from '../confirmation/own-reason.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { isSuspended } from './run-stop.ts';
 import type { RunSignals } from './run-store.ts';
@@ -117,7 +117,7 @@ async function withdraw(
   { confirmations, actor, signal }: Pick<SettlementWait, 'confirmations' | 'actor' | 'signal'>,
 ): Promise<void> {
   if (isSuspended(signal)) return;
-  await confirmations.cancel({ id, actor, reason: RUN_ENDED }).catch(() => {});
+  await confirmations.cancel({ id, actor, reason: 'run_ended' satisfies OwnReason }).catch(() => {});
 }
 
 /** `ids` are looked at when something changes, so they may be added to while one reads. */

@@ -1,4 +1,4 @@
-import { RUN_ENDED } from '../confirmation/run-ended.ts';
+import type { OwnReason } from '../confirmation/own-reason.ts';
 import type { ConfirmationId, RunId } from '../ids.ts';
 import { endedEvent } from './call-audit.ts';
 import { actorOfRun, type InvokePorts } from './invoke-ports.ts';
@@ -77,7 +77,7 @@ async function withdraw(
   { confirmations }: GiveUpPorts,
 ): Promise<void> {
   const actor = actorOfRun({ run: facts.id, agent: facts.agent });
-  await confirmations.cancel({ id, actor, reason: RUN_ENDED });
+  await confirmations.cancel({ id, actor, reason: 'run_ended' satisfies OwnReason });
   const outcome = status === 'blocked' ? 'failed' : status;
   const detail = status === 'blocked' ? NOT_SENT : 'the run was given up';
   await confirmations.recordOutcome({ id, actor, status: outcome, detail });

@@ -1,5 +1,6 @@
 import { sleep } from '../clock.ts';
 import { REJECTED_BEFORE } from '../confirmation/gate.ts';
+import type { OwnReason } from '../confirmation/own-reason.ts';
 import { dispatchPreToolUse } from '../hook/dispatch-pre-tool-use.ts';
 import type { ConfirmationId } from '../ids.ts';
 import { awaitApproval } from './await-approval.ts';
@@ -254,7 +255,11 @@ async function withdrawUnnoted(call: OpenCall, scope: CallScope, ports: InvokePo
     await scope.log.heldAt();
     const id = await scope.log.confirmationOf(call.id);
     if (id === null) return;
-    await ports.confirmations.cancel({ id, actor: actorOfRun(scope), reason: 'the call was given up' });
+    await ports.confirmations.cancel({
+      id,
+      actor: actorOfRun(scope),
+      reason: 'call_given_up' satisfies OwnReason,
+    });
   } catch (error) {
     // The card stays open until its deadline; its grant belongs to this run and is never used.
     ports.logger.warn(

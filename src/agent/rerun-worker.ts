@@ -1,6 +1,6 @@
 import { sleep } from '../clock.ts';
 import type { ConfirmationRequest } from '../confirmation/confirmation-request.ts';
-import { RUN_ENDED } from '../confirmation/run-ended.ts';
+import type { OwnReason } from '../confirmation/own-reason.ts';
 import type { ConfirmationId } from '../ids.ts';
 import type { AgentDirectory } from './agent-directory.ts';
 import type { ExecutionScope, OpenCall } from './call-scope.ts';
@@ -110,7 +110,7 @@ export class RerunWorker {
   /** Whoever cancelled the run, and wherever it stood: nobody shall go on being asked about it. */
   async #withdraw({ id, run, agent }: RerunRequest): Promise<void> {
     const actor = actorOfRun({ run, agent });
-    await this.#ports.confirmations.cancel({ id, actor, reason: RUN_ENDED });
+    await this.#ports.confirmations.cancel({ id, actor, reason: 'run_ended' satisfies OwnReason });
   }
 }
 
@@ -128,7 +128,7 @@ async function rerun(
       request.runId === null
         ? { type: 'system' as const }
         : actorOfRun({ run: request.runId, agent: request.agent });
-    await ports.confirmations.cancel({ id, actor, reason: 'the call can no longer be run again' });
+    await ports.confirmations.cancel({ id, actor, reason: 'not_repeatable' satisfies OwnReason });
     return;
   }
   const { call, tool, scope } = ready;

@@ -1,3 +1,4 @@
+import type { OwnReason } from '../confirmation/own-reason.ts';
 import type { ReadArguments } from './call-arguments.ts';
 import {
   type CallScope,
@@ -83,7 +84,7 @@ async function withdrawGone(call: OpenCall, scope: CallScope, ports: InvokePorts
     await ports.confirmations.cancel({
       id: call.confirmation,
       actor: actorOfRun(scope),
-      reason: 'the tool is gone',
+      reason: 'tool_gone' satisfies OwnReason,
     });
   }
   const message = 'The tool is no longer there. The call was not executed.';

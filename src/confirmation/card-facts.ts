@@ -13,8 +13,8 @@ import type {
 } from './confirmation-request.ts';
 import { type FollowedWords, followsFact } from './followed-fact.ts';
 import type { Freeze } from './freeze.ts';
+import { ownReasonText } from './own-reason.ts';
 import { quoted } from './quoted.ts';
-import { isOfEndedRun } from './run-ended.ts';
 import { deputiesOf, escalatedSeatsOf } from './seats.ts';
 import { predecessorFact, successorFact, unknownFacts } from './unknown-facts.ts';
 import type { Vote } from './vote.ts';
@@ -71,18 +71,20 @@ export function cardOutcome(request: ConfirmationRequest, style: FactStyle): rea
     ...unknownFacts(request, { locale: style.locale, timeZone }),
     ...successorFact(request, style.locale),
     resultOf(request, texts),
-    ...(decision.reason === null
-      ? []
-      : [fact(texts.outcome.reason, reasonOf(decision.reason, request, texts))]),
+    ...reasonFact(texts.outcome.reason, request, decision, style),
     fact(texts.outcome.at, zonedTime(decision.at, timeZone)),
   ];
 }
 
 /** A person's words as theirs; a code of ours as what it means, with what to do. */
-function reasonOf(reason: string, request: ClosedConfirmationRequest, texts: CardTexts): string {
-  if (isOfEndedRun(request, request.decision)) return texts.runEnded;
-  const undeliverable = request.status === 'undeliverable' ? texts.undeliverableReasons[reason] : undefined;
-  return undeliverable ?? quoted(reason, texts);
+function reasonFact(
+  label: string,
+  request: ClosedConfirmationRequest,
+  said: { readonly by: PersonRef | null; readonly reason: string | null },
+  { texts, locale }: FactStyle,
+): readonly CardFact[] {
+  if (said.reason === null) return [];
+  return [fact(label, ownReasonText(request, said, locale) ?? quoted(said.reason, texts))];
 }
 
 function resultOf(request: ClosedConfirmationRequest, texts: CardTexts): CardFact {
@@ -142,14 +144,14 @@ function limitsOf(execution: Execution, { texts, timeZone }: FactStyle): readonl
 function revocationFacts(
   request: ClosedConfirmationRequest,
   revoked: Extract<Execution, { status: 'revoked' }>,
-  { texts, timeZone }: FactStyle,
+  style: FactStyle,
 ): readonly CardFact[] {
-  const { by, at, reason } = revoked;
-  const words = isOfEndedRun(request, revoked) ? texts.runEnded : reason && quoted(reason, texts);
+  const { texts, timeZone } = style;
+  const { by, at } = revoked;
   const time = zonedTime(at, timeZone);
   return [
     ...(by === null ? [] : [{ label: texts.outcome.revokedBy, value: `${nameOf(by)}, ${time}` }]),
-    ...(words === null ? [] : [{ label: texts.outcome.revokeReason, value: words }]),
+    ...reasonFact(texts.outcome.revokeReason, request, revoked, style),
   ];
 }
 

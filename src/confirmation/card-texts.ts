@@ -3,7 +3,6 @@ import { CARD_WORDS } from '../channel/card-words.ts';
 import type { Locale } from '../locale.ts';
 import type { ReasonMode } from '../verdict.ts';
 import type { RevocationDetail } from './confirmation-request.ts';
-import { UNDELIVERABLE_TEXTS, type UndeliverableTexts } from './undeliverable-texts.ts';
 
 /** Every word that a card says by itself. Names, amounts and reasons are put in already made visible. */
 export interface CardTexts {
@@ -93,8 +92,6 @@ export interface CardTexts {
     readonly lapsed: string;
     readonly revoked: (why: string) => string;
   };
-  readonly undeliverableReasons: UndeliverableTexts;
-  readonly runEnded: string;
   /** Who says what became of it; our own executor needs no word. */
   readonly sources: Readonly<Record<'executor' | 'agent' | 'settlement' | 'timeout', string>>;
   readonly revocations: Readonly<Record<RevocationDetail, string>>;
@@ -201,8 +198,6 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       lapsed: '逾期没有执行，批准已失效',
       revoked: (why) => `没有执行：${why}`,
     },
-    undeliverableReasons: UNDELIVERABLE_TEXTS['zh-CN'],
-    runEnded: '发起请求的运行已提前结束（取消、失败或达到上限）',
     sources: { executor: '', agent: '（代理报告）', settlement: '（人工核实）', timeout: '（超时推定）' },
     revocations: {
       tool_changed: '批准之后工具定义变了',
@@ -313,8 +308,6 @@ export const CARD_TEXTS: Readonly<Record<Locale, CardTexts>> = {
       lapsed: 'Did not run in time; the approval is void',
       revoked: (why) => `Did not run: ${why}`,
     },
-    undeliverableReasons: UNDELIVERABLE_TEXTS['en-US'],
-    runEnded: 'The run that asked ended early (cancelled, failed, or at a limit)',
     sources: {
       executor: '',
       agent: ' (reported by the agent)',

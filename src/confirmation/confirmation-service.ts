@@ -210,6 +210,7 @@ export type SettleOutcome =
 
 export interface ConfirmationFilter {
   readonly status?: ConfirmationRequest['status'] | undefined;
+  /** Of `unknown` those alone that can be settled: not where a newer request runs the call again, or did. */
   readonly execution?: ExecutionStatus | undefined;
   readonly tool?: string | undefined;
   readonly agent?: string | undefined;

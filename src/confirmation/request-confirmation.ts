@@ -19,6 +19,7 @@ import {
 import { type GateControls, stoppedBy } from './gate-controls.ts';
 import { pointerOf, valueAt } from './json-pointer.ts';
 import type { ConfirmationLedger, LedgerTransaction, NewConfirmation } from './ledger.ts';
+import type { OwnReason } from './own-reason.ts';
 import type { PersonDirectory } from './person-directory.ts';
 import type { DecidingPolicy, PolicyEvaluator } from './policy-evaluator.ts';
 import type { PolicyTrial } from './policy-trial.ts';
@@ -81,7 +82,8 @@ export const createConfirmationGate = (ports: GatePorts): ConfirmationGate => ({
     if ('kind' in stored) return stored;
     // The asker's time was over, or its run cancelled, during the commit: nobody should decide about it any more.
     if (call.signal.aborted && !isHandover(call.signal)) {
-      await cancel({ id: stored.created, actor: { type: 'system' }, reason: 'the call was given up' }, ports);
+      const reason: OwnReason = 'call_given_up';
+      await cancel({ id: stored.created, actor: { type: 'system' }, reason }, ports);
     }
     return stored.answer;
   },

@@ -1,10 +1,10 @@
 import type { Locale } from '../locale.ts';
 
-/** By the reason that the decision records; other reasons are sentences by themselves. */
-export type UndeliverableTexts = Readonly<Record<string, string>>;
-
-/** Why nobody could be asked, and what an operator does about it; for operators. */
-export const UNDELIVERABLE_TEXTS: Readonly<Record<Locale, UndeliverableTexts>> = {
+/**
+ * Why nobody could be asked, and what an operator does about it; for operators. By the reason that the decision records;
+ * other reasons are sentences by themselves.
+ */
+export const UNDELIVERABLE_TEXTS: Readonly<Record<Locale, Readonly<Record<string, string>>>> = {
   'zh-CN': {
     channels_refused:
       '所有渠道都永久拒绝了卡片（channels_refused）。原因见完整请求中的“卡片发送”；运行 countersign doctor 查看如何修复，然后重新发起。',

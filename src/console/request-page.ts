@@ -15,6 +15,7 @@ import type { DeliveryRecord } from '../confirmation/delivery-record.ts';
 import type { FollowedWords } from '../confirmation/followed-fact.ts';
 import type { Freeze } from '../confirmation/freeze.ts';
 import { leavesOf } from '../confirmation/json-pointer.ts';
+import { ownReasonText } from '../confirmation/own-reason.ts';
 import { seatsOf } from '../confirmation/seats.ts';
 import { maskSecrets } from '../confirmation/secret-shapes.ts';
 import { rerunWarning } from '../confirmation/unknown-facts.ts';
@@ -171,7 +172,7 @@ function outcomeList(
   const cardTexts = CARD_TEXTS[locale];
   const texts = CONSOLE_TEXTS[locale];
   const full = new Map<string, string | null>([
-    [cardTexts.outcome.reason, wordsOf(request, cardTexts)],
+    [cardTexts.outcome.reason, wordsOf(request, request.decision, locale)],
     ...executionWords(request, cardTexts, locale),
   ]);
   const outcome = cardOutcome(request, { texts: cardTexts, locale, timeZone });
@@ -186,11 +187,12 @@ ${request.status === 'approved' && !saysRunBy && field(texts.fields.executeBy, t
 </dl>`;
 }
 
-/** What was said of a decision; null where it is a code, which the card explains in full. */
-const wordsOf = ({ status, decision }: ClosedConfirmationRequest, texts: CardTexts): string | null =>
-  status === 'undeliverable' && texts.undeliverableReasons[decision.reason ?? ''] !== undefined
-    ? null
-    : decision.reason;
+/** What somebody said; null where it is a code, which the card explains in full. */
+const wordsOf = (
+  request: ClosedConfirmationRequest,
+  said: { readonly by: PersonRef | null; readonly reason: string | null },
+  locale: Locale,
+): string | null => (ownReasonText(request, said, locale) === null ? said.reason : null);
 
 /** What was said of an execution, by the label under which the card shows a part of it. */
 function executionWords(
@@ -200,7 +202,7 @@ function executionWords(
 ): [string, string | null][] {
   if (request.status !== 'approved' || !('detail' in request.execution)) return [];
   const { execution } = request;
-  if (execution.status === 'revoked') return [[outcome.revokeReason, execution.reason]];
+  if (execution.status === 'revoked') return [[outcome.revokeReason, wordsOf(request, execution, locale)]];
   const rerun = execution.status === 'unknown' ? execution.rerun : null;
   return [
     [outcome.detail, execution.detail],

@@ -3,6 +3,7 @@ import type { ConfirmationId } from '../ids.ts';
 import type { Connection } from './database.ts';
 import { frozenInterval } from './frozen-interval.ts';
 import { rowsOf } from './rows-of.ts';
+import { STATEMENT_TIME } from './statement-time.ts';
 
 const OUTCOME_WITHIN = frozenInterval(sql`claim.policy -> 'outcomeWithinMs'`);
 
@@ -28,7 +29,7 @@ export function createAbandonedCallers(
       from (
         select id, send_by, claimed_at, policy, run_id from confirmations
         where execution_status = 'claimed' and run_id is not null and tool_timeout_ms is null
-          and send_by <= clock_timestamp() ${behind}
+          and send_by <= ${STATEMENT_TIME} ${behind}
         order by send_by, id limit ${limit}
       ) as claim
       order by claim.send_by, claim.id`,

@@ -13,6 +13,7 @@ import { isAnyOf } from './is-any-of.ts';
 import { preparedPerConnection } from './prepared-per-connection.ts';
 import { readable } from './readable.ts';
 import { confirmations, votes } from './schema/confirmations.ts';
+import { STATEMENT_TIME } from './statement-time.ts';
 
 /** Null where there is none. Throws where its row cannot be read. */
 export async function readConfirmation(
@@ -77,9 +78,6 @@ export async function readPage(
   return { items: read, unreadable, nextCursor: found.length > filter.limit && last ? cursorOf(last) : null };
 }
 
-/** Read once a statement: compared with a clock that runs on meanwhile, every row that is not due yet would be read. */
-const NOW = sql`(select clock_timestamp())`;
-
 export async function readDue(connection: Connection, limit: number): Promise<DueConfirmations> {
   // In the order of the index that holds them: it is read up to what is not due yet, and never the table.
   const ids = (by: AnyPgColumn, where: SQL | undefined) =>
@@ -91,11 +89,14 @@ export async function readDue(connection: Connection, limit: number): Promise<Du
       .limit(limit);
   const { status, executionStatus, decideBy, executeBy, claimedAt, sendBy, runId, toolTimeoutMs, policy } =
     confirmations;
-  const toExpire = await ids(decideBy, and(eq(status, 'pending'), sql`${decideBy} <= ${NOW}`));
-  const toLapse = await ids(executeBy, and(eq(executionStatus, 'unclaimed'), sql`${executeBy} <= ${NOW}`));
+  const toExpire = await ids(decideBy, and(eq(status, 'pending'), sql`${decideBy} <= ${STATEMENT_TIME}`));
+  const toLapse = await ids(
+    executeBy,
+    and(eq(executionStatus, 'unclaimed'), sql`${executeBy} <= ${STATEMENT_TIME}`),
+  );
   const toAttend = await ids(
     confirmations.nextStepAt,
-    and(eq(status, 'pending'), sql`${confirmations.nextStepAt} <= ${NOW}`),
+    and(eq(status, 'pending'), sql`${confirmations.nextStepAt} <= ${STATEMENT_TIME}`),
   );
   // A run's own executor is certain to have stopped trying once `sendBy` and the tool's time-out are over, with some
   // room to record the result. An outside agent has as long as its policy says, and never less than that. A run's call
@@ -107,11 +108,11 @@ export async function readDue(connection: Connection, limit: number): Promise<Du
       eq(executionStatus, 'claimed'),
       // These two are what the index holds.
       sql`(${runId} is null or ${toolTimeoutMs} is not null)`,
-      sql`${sendBy} <= ${NOW}`,
-      sql`${longest} <= ${NOW}`,
+      sql`${sendBy} <= ${STATEMENT_TIME}`,
+      sql`${longest} <= ${STATEMENT_TIME}`,
       or(
         isNotNull(runId),
-        sql`${claimedAt} + ${frozenInterval(sql`${policy} -> 'outcomeWithinMs'`)} <= ${NOW}`,
+        sql`${claimedAt} + ${frozenInterval(sql`${policy} -> 'outcomeWithinMs'`)} <= ${STATEMENT_TIME}`,
       ),
     ),
   );
@@ -120,7 +121,7 @@ export async function readDue(connection: Connection, limit: number): Promise<Du
     and(
       eq(confirmations.coolingOff, true),
       eq(executionStatus, 'unclaimed'),
-      sql`${confirmations.executableFrom} <= ${NOW}`,
+      sql`${confirmations.executableFrom} <= ${STATEMENT_TIME}`,
     ),
   );
   const toSettle = await ids(
@@ -128,7 +129,7 @@ export async function readDue(connection: Connection, limit: number): Promise<Du
     and(
       eq(executionStatus, 'unknown'),
       eq(confirmations.settleOpen, false),
-      sql`${confirmations.settleFrom} <= ${NOW}`,
+      sql`${confirmations.settleFrom} <= ${STATEMENT_TIME}`,
     ),
   );
   const list = (rows: readonly { readonly id: string }[]) => rows.map((row) => row.id as ConfirmationId);

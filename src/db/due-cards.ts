@@ -2,11 +2,11 @@ import { and, eq, inArray, or, sql } from 'drizzle-orm';
 import type { ChannelId } from '../ids.ts';
 import type { Connection } from './database.ts';
 import { deliveries } from './schema/deliveries.ts';
+import { STATEMENT_TIME } from './statement-time.ts';
 
 const CLOCK = sql`clock_timestamp()`;
 
-/** Its time has come. A sub-select, because a volatile function alone cannot bound the look through an index. */
-export const IS_DUE = sql`${deliveries.nextAttemptAt} <= (select clock_timestamp())`;
+export const IS_DUE = sql`${deliveries.nextAttemptAt} <= ${STATEMENT_TIME}`;
 /** A card that is to be sent, or may have to be. */
 export const IS_SEND = inArray(deliveries.state, ['queued', 'uncertain']);
 /** A card in a chat that is to be written anew. */

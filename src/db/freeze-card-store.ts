@@ -6,6 +6,7 @@ import { wantVersion } from './delivery-store.ts';
 import { isAnyOf } from './is-any-of.ts';
 import { confirmations } from './schema/confirmations.ts';
 import { freezes } from './schema/freezes.ts';
+import { STATEMENT_TIME } from './statement-time.ts';
 
 /** How long a process has for one freeze's cards before another one takes them over. */
 const LEASE = sql`interval '30 seconds'`;
@@ -27,7 +28,7 @@ export function createFreezeCardStore(database: Database, batch = 100): FreezeCa
         .update(freezes)
         .set({ cardsDueAt: sql`date_trunc('milliseconds', clock_timestamp()) + ${LEASE}` })
         .where(
-          sql`${freezes.id} = (select due.id from ${freezes} as due where due.cards_due_at <= clock_timestamp()
+          sql`${freezes.id} = (select due.id from ${freezes} as due where due.cards_due_at <= ${STATEMENT_TIME}
             order by due.cards_due_at limit 1 for update skip locked)`,
         )
         .returning({ id: freezes.id, tools: freezes.tools, lease: freezes.cardsDueAt });

@@ -14,6 +14,7 @@ import { hasDueCards } from './due-cards.ts';
 import { confirmations, votes } from './schema/confirmations.ts';
 import { deliveries } from './schema/deliveries.ts';
 import { reminders } from './schema/reminders.ts';
+import { STATEMENT_TIME } from './statement-time.ts';
 
 const CLOCK = sql`clock_timestamp()`;
 const LONGEST_ERROR = 500;
@@ -107,7 +108,7 @@ async function claim(
         or(not(IS_QUIET), and(SHOWS_THE_NEWEST, not(hasDueCards(connection, channel)))),
         // None while a card moves.
         sql`cardinality(${deliveries.messageIds}) > 0`,
-        sql`${reminders.nextAttemptAt} <= ${CLOCK}`,
+        sql`${reminders.nextAttemptAt} <= ${STATEMENT_TIME}`,
       ),
     )
     .orderBy(IS_QUIET, reminders.nextAttemptAt)

@@ -8,6 +8,7 @@ import { rowsOf } from './rows-of.ts';
 import { runFactsFromRow, storedInvocationFromRow } from './run-rows.ts';
 import { confirmations } from './schema/confirmations.ts';
 import { invocations, runEvents, runs } from './schema/runs.ts';
+import { STATEMENT_TIME } from './statement-time.ts';
 import { storableJson } from './storable-json.ts';
 
 /** Calls of unknown outcome that are run again, over drizzle. */
@@ -23,7 +24,7 @@ export function createRerunStore(database: Database): RerunStore {
             isNotNull(confirmations.supersedes),
             isNotNull(confirmations.runId),
             eq(confirmations.executionStatus, 'unclaimed'),
-            sql`${confirmations.executableFrom} <= clock_timestamp()`,
+            sql`${confirmations.executableFrom} <= ${STATEMENT_TIME}`,
           ),
         )
         .orderBy(asc(confirmations.executableFrom))

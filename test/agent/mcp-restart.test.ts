@@ -158,7 +158,7 @@ describe('a call of an MCP server’s tool that waits for people over a restart'
         ],
       });
       expect(await engine.confirmations.get(request as never)).toMatchObject({
-        execution: { status: 'revoked', reason: 'the server of the tool is not there' },
+        execution: { status: 'revoked', reason: 'tool_unlisted' },
       });
       expect(folder.calls()).toEqual([]);
     },

@@ -3,7 +3,7 @@ import type { Clock } from '../../src/clock.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { AppOptions } from '../../src/http/app-options.ts';
 import type { HttpApp } from '../../src/http/http-app.ts';
-import { agentId, type ConfirmationId } from '../../src/ids.ts';
+import { agentId, type ConfirmationId, newRunId } from '../../src/ids.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { type Core, person, startCore } from '../support/core.ts';
 import { openPostgres } from '../support/databases.ts';
@@ -187,6 +187,31 @@ describe('the page of one request', () => {
     }
     expect(await told('wang.fang')).toMatch(known);
     expect(await told('wang.fang')).not.toContain('dear');
+  });
+
+  it('says in the language of the page why the service itself closed it', async () => {
+    const run = newRunId();
+    const actor = { type: 'run', run, agent: agentId('procurement') } as const;
+    const cancelled = await core.pending({ payee: 'Acme' }, { runId: run });
+    await core.service.cancel({ id: cancelled, actor, reason: 'run_ended' });
+    const revoked = await core.pending({ payee: 'Acme' }, { runId: run });
+    const vote = { verdict: 'approve', reason: null, argsDigest: null } as const;
+    await core.service.decide({ id: revoked, person: person('li.wei'), ...vote, surface: { kind: 'api' } });
+    await core.service.cancel({ id: revoked, actor, reason: 'tool_gone' });
+    const words = [
+      [cancelled, '发起请求的运行已提前结束（取消、失败或达到上限）', 'The run that asked ended early'],
+      [revoked, '代理不再有这个工具', 'The agent has the tool no more'],
+    ] as const;
+    for (const [id, chinese, english] of words) {
+      for (const [locale, text] of [
+        ['zh-CN', chinese],
+        ['en-US', english],
+      ] as const) {
+        const { body } = await open(id, 'zhao.min', {}, `?lang=${locale}`);
+        expect(body).toContain(text);
+        expect(body).not.toMatch(/run_ended|tool_gone/);
+      }
+    }
   });
 
   it('runs no script, loads nothing from elsewhere and cannot be framed', async () => {
